@@ -49,7 +49,7 @@ int plan(const config::Options& options) {
   const auto append = [](auto& to, auto& from) {
     to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
   };
-  for (const daemon::Offer& offer : daemon->offers()) {
+  for (const daemon::PoolPublisher& offer : daemon->offers()) {
     publishers::SliceChanges more = offer.publisher().plan();
     append(plan.deletes, more.deletes);
     append(plan.updates, more.updates);

@@ -100,19 +100,19 @@ std::unique_ptr<AdminMacs> Daemon::make_admin_macs(SetMissingMac set) {
                           .on_due = [this] { set_missing_macs(); }});
 }
 
-Offer Daemon::make_offer(Driver which, kube::Ports ports) {
+PoolPublisher Daemon::make_offer(Driver which, kube::Ports ports) {
   const std::string& driver = which == kSriov ? options_.sriov_driver_name : options_.exposure_driver_name;
-  return Offer(std::move(ports), driver,
-               {.on_refused = [this] { mark("the API server refused a device"); },
-                .on_lost =
-                    [this](const std::set<ServerFeature>& lost) {
-                      for (const ServerFeature ability : lost) abilities_.lost(ability);
-                    },
-                .on_settled =
-                    [this, driver](const std::set<std::string>& unsettled) {
-                      charges_.acknowledged(driver, unsettled);
-                    },
-                .on_adopted = [this](const kube::ResourceSlice& slice) { meet(slice); }});
+  return PoolPublisher(std::move(ports), driver,
+                       {.on_refused = [this] { mark("the API server refused a device"); },
+                        .on_lost =
+                            [this](const std::set<ServerFeature>& lost) {
+                              for (const ServerFeature ability : lost) abilities_.lost(ability);
+                            },
+                        .on_settled =
+                            [this, driver](const std::set<std::string>& unsettled) {
+                              charges_.acknowledged(driver, unsettled);
+                            },
+                        .on_adopted = [this](const kube::ResourceSlice& slice) { meet(slice); }});
 }
 
 ClusterSources::Scope Daemon::scope() const {
@@ -156,7 +156,8 @@ void Daemon::withhold(policy::NotReturnedDevices not_returned) {
 
 void Daemon::apply_permission() {
   charges_.permit(may_write());
-  for (Offer& offer : offers_) offer.publisher().permit(may_write() && !others_.contains(offer.driver()));
+  for (PoolPublisher& offer : offers_)
+    offer.publisher().permit(may_write() && !others_.contains(offer.driver()));
 }
 
 void Daemon::reload(const config::Options& options) {
@@ -172,7 +173,7 @@ void Daemon::arm_sync() {
   sync_ticket_ = scheduler_.after(options_.sync_interval, [this] {
     // The reason of a refusal may have ended, so entries are retried once per interval.
     bool is_any = false;
-    for (Offer& offer : offers_) is_any |= offer.empty_quarantine();
+    for (PoolPublisher& offer : offers_) is_any |= offer.empty_quarantine();
     if (is_any) mark("refused devices are tried again");
     host_.rescan("sync timer");
     arm_sync();
@@ -211,7 +212,7 @@ bool Daemon::is_decided_already(const hotplug::InventoryUpdate& update) {
 void Daemon::on_node(const OwnNode::Event& event) {
   const bool has_changed = state_.node.apply(event);
   if (!state_.node.is_there())
-    for (Offer& offer : offers_) offer.forsake();
+    for (PoolPublisher& offer : offers_) offer.on_node_deleted();
   if (has_changed)
     hold_writes("node changed");
   else if (!state_.decision)
@@ -246,8 +247,8 @@ void Daemon::on_sync_state() {
   if (!state_.decision) mark("a source has synced");
 }
 
-void Daemon::on_slices(size_t driver, const Offer::Event& event) {
-  const bool is_list = std::holds_alternative<Relisted<Offer::Item>>(event);
+void Daemon::on_slices(size_t driver, const PoolPublisher::Event& event) {
+  const bool is_list = std::holds_alternative<Relisted<PoolPublisher::Item>>(event);
   const auto met = offers_[driver].apply(event);
   if (is_list) abilities_.server_may_have_changed();
   for (const kube::ResourceSlice* slice : met) meet(*slice);
@@ -267,7 +268,7 @@ void Daemon::meet(const kube::ResourceSlice& slice) {
 
 // After entries that may be allocated are reserved, slices may be overwritten.
 void Daemon::decide_before_writing(std::string why) {
-  for (Offer& offer : offers_) offer.publisher().await_desired();
+  for (PoolPublisher& offer : offers_) offer.publisher().await_desired();
   ++state_.version;
   decider_.mark_void(std::move(why));
 }
@@ -278,7 +279,7 @@ void Daemon::hold_writes(std::string why) {
   state_.restricted_version = ++state_.version;
   if (!behind_since_) behind_since_ = scheduler_.now();
   if (is_behind())
-    for (Offer& offer : offers_) offer.publisher().await_desired();
+    for (PoolPublisher& offer : offers_) offer.publisher().await_desired();
   mark(std::move(why));
 }
 
@@ -291,14 +292,14 @@ void Daemon::on_reach(const Reach::Change& change) {
   if (change.is_over) {
     abilities_.server_may_have_changed();
     if (!decider_.idle()) {
-      for (Offer& offer : offers_) offer.publisher().await_desired();
+      for (PoolPublisher& offer : offers_) offer.publisher().await_desired();
       decider_.decide_now();
     }
   }
   apply_permission();
   if (change.is_over) node_states_.retry_now();
   if (change.is_followed)
-    for (Offer& offer : offers_) offer.publisher().retry_now();
+    for (PoolPublisher& offer : offers_) offer.publisher().retry_now();
 }
 
 // ---- inputs of decisions
@@ -516,14 +517,14 @@ void Daemon::publish(Plan& plan) {
   }
   if (snapshot_version_ >= state_.restricted_version) behind_since_.reset();
   if (is_behind())  // a newer change may withhold devices, and is decided next
-    for (Offer& offer : offers_) offer.publisher().await_desired();
+    for (PoolPublisher& offer : offers_) offer.publisher().await_desired();
 }
 
 // ---- queries
 
-const Offer& Daemon::offer_of(std::string_view driver) const {
+const PoolPublisher& Daemon::offer_of(std::string_view driver) const {
   const auto at = std::find_if(offers_.begin(), offers_.end(),
-                               [&](const Offer& offer) { return offer.driver() == driver; });
+                               [&](const PoolPublisher& offer) { return offer.driver() == driver; });
   assert(at != offers_.end());
   return *at;
 }
@@ -531,12 +532,12 @@ const Offer& Daemon::offer_of(std::string_view driver) const {
 bool Daemon::converged() const {
   return state_.decision && !state_.decision->awaits_pods && decider_.idle() &&
          std::all_of(offers_.begin(), offers_.end(),
-                     [](const Offer& offer) { return offer.publisher().converged(); });
+                     [](const PoolPublisher& offer) { return offer.publisher().converged(); });
 }
 
 bool Daemon::idle() const {
   return std::all_of(offers_.begin(), offers_.end(),
-                     [](const Offer& offer) { return offer.publisher().idle(); });
+                     [](const PoolPublisher& offer) { return offer.publisher().idle(); });
 }
 
 std::vector<std::string> Daemon::waiting_for() const {

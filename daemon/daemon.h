@@ -4,7 +4,7 @@
 //
 //   ClusterSources + HostSource ──▶ State ──▶ Decider ──▶ make_snapshot ──▶ policy::decide ──▶ make_plan ──▶ apply
 //        ▲                                                                                                    │
-//        └── own slices come back as one more source ── cluster ◀── Offers, one a driver ◀───────────────────┘
+//        └── own slices come back as one more source ── cluster ◀── PoolPublishers, one per driver ◀─────────────────┘
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -21,9 +21,9 @@
 #include "daemon/inputs.h"
 #include "daemon/node_state.h"
 #include "daemon/observer.h"
-#include "daemon/offer.h"
 #include "daemon/plan.h"
-#include "daemon/problem_teller.h"
+#include "daemon/pool_publisher.h"
+#include "daemon/problem_reporter.h"
 #include "daemon/settling.h"
 #include "daemon/state.h"
 #include "hotplug/host_source.h"
@@ -110,9 +110,9 @@ class Daemon final : private ClusterEvents {
   const hotplug::InventoryPtr& inventory() const { return held_.inventory(); }
   const hotplug::InventoryPtr& host_inventory() const { return host_.inventory(); }
   /// One for SriovResourcePolicies and one for DeviceExposurePolicies, each with its driver.
-  const Offers& offers() const { return offers_; }
+  const PoolPublishers& offers() const { return offers_; }
   /// Requires: driver is that of one of the offers.
-  const Offer& offer_of(std::string_view driver) const;
+  const PoolPublisher& offer_of(std::string_view driver) const;
   /// Returns whether nothing remains to be decided or written. For tests, `plan` and the simulation: a
   /// directory cluster then shows the final state.
   bool converged() const;
@@ -151,7 +151,7 @@ class Daemon final : private ClusterEvents {
  private:
   // Connects the publisher's handlers to marks: refused devices, lost features, settled pools, unknown
   // slices.
-  Offer make_offer(Driver which, kube::Ports ports);
+  PoolPublisher make_offer(Driver which, kube::Ports ports);
   // Returns nullptr without --configure.
   std::unique_ptr<AdminMacs> make_admin_macs(SetMissingMac set);
   ClusterSources::Scope scope() const;
@@ -168,7 +168,7 @@ class Daemon final : private ClusterEvents {
   void on_policies(const PolicyEvent<policy::ExposurePolicy>& event) override;
   bool keeps_missing(const kube::Resource& kind, const std::vector<PolicyBook::Id>& missing) override;
   // Passes the event to the publisher, then reserves the entries of the observed slices.
-  void on_slices(size_t driver, const Offer::Event& event) override;
+  void on_slices(size_t driver, const PoolPublisher::Event& event) override;
   const kube::ResourceSlice* find_slice(size_t driver, const watchers::ObjectHead& head) const override;
   void on_sync_state() override;
   void on_reach(const Reach::Change& change) override;
@@ -230,7 +230,7 @@ class Daemon final : private ClusterEvents {
   Observers observers_;
 
   State state_;
-  ProblemTeller problems_;
+  ProblemReporter problems_;
   std::string awaits_claims_for_;  // reason of the decision that waits for the ResourceClaims; "" if none
                                    // does
   bool awaits_node_state_ = true;
@@ -244,7 +244,7 @@ class Daemon final : private ClusterEvents {
   Decider decider_;
   publishers::ServerFeatures abilities_;
   publishers::Reservations charges_;
-  Offers offers_;  // by Driver
+  PoolPublishers offers_;  // by Driver
   Settling settling_;
   std::vector<Shared<policy::ExposurePolicy>> selecting_by_mac_;  // of the last plan
   // when PFs were queried before the first decision

@@ -31,9 +31,9 @@ policy::Settings settings_of(const config::Options& options, const publishers::S
   return settings;
 }
 
-policy::DesiredPoolsPtr pools_before(const Offers& offers) {
+policy::DesiredPoolsPtr pools_before(const PoolPublishers& offers) {
   policy::DesiredPools pools;
-  for (const Offer& offer : offers) pools[offer.driver()] = offer.desired_last();
+  for (const PoolPublisher& offer : offers) pools[offer.driver()] = offer.desired_last();
   return std::make_shared<const policy::DesiredPools>(std::move(pools));
 }
 
@@ -94,7 +94,7 @@ Decider::InputsPtr make_snapshot(const SnapshotSources& from) {
   return inputs;
 }
 
-publishers::OwnSlices own_slices(const Offers& offers, const config::Options& options) {
+publishers::OwnSlices own_slices(const PoolPublishers& offers, const config::Options& options) {
   return {offers[kSriov].publisher().observed(), offers[kExposure].publisher().observed(),
           options.sriov_driver_name, options.exposure_driver_name, options.node_name};
 }

@@ -5,7 +5,7 @@
 
 #include "config/options.h"
 #include "daemon/decider.h"
-#include "daemon/offer.h"
+#include "daemon/pool_publisher.h"
 #include "daemon/settling.h"
 #include "daemon/state.h"
 #include "hotplug/facts.h"
@@ -21,7 +21,7 @@ namespace sliced::daemon {
 
 /// The drivers, as indices of offers. Other folders know them by name.
 enum Driver : size_t { kSriov, kExposure };
-using Offers = std::array<Offer, 2>;
+using PoolPublishers = std::array<PoolPublisher, 2>;
 
 /// The sources of a snapshot. Used during the call only.
 struct SnapshotSources {
@@ -31,7 +31,7 @@ struct SnapshotSources {
   const publishers::ServerFeatures& abilities;
   const publishers::Reservations& charges;
   const Settling& settling;
-  const Offers& offers;
+  const PoolPublishers& offers;
   TimePoint now;
   const policy::QueryTimes* query_times;  // when each PF was last queried; nullptr: every known value counts
 };
@@ -41,6 +41,6 @@ Decider::InputsPtr make_snapshot(const SnapshotSources& from);
 
 /// Returns the slices that each driver has published, from the watches and this process' writes. They show
 /// the state before this process. Valid as long as both arguments.
-publishers::OwnSlices own_slices(const Offers& offers, const config::Options& options);
+publishers::OwnSlices own_slices(const PoolPublishers& offers, const config::Options& options);
 
 }  // namespace sliced::daemon

@@ -257,7 +257,7 @@ std::optional<DeviceWord> KubeletPlugin::judge(const AllocatedDevice& device) co
 void KubeletPlugin::on_decided(const policy::Decision& decision) {
   plugin_.look_at_health();
   if (!conditions_.is_started() && decision.inputs->settings.binding_conditions) {
-    const auto has_any = [](const Offer& offer) {
+    const auto has_any = [](const PoolPublisher& offer) {
       return std::ranges::any_of(offer.desired_last(), [](const policy::DesiredPool& pool) {
         return std::ranges::any_of(
             pool.devices, [](const kube::DevicePtr& device) { return !device->binding_conditions.empty(); });

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/status/fragments.h"
 #include "daemon/status/page_files.h"
-#include "daemon/status/pieces.h"
 #include "daemon/status/verdict_table.h"
 #include "policy/explain.h"
 #include "policy/identity.h"
@@ -60,9 +60,9 @@ LivePage::LivePage(reactor::Executor& executor, reactor::Scheduler& scheduler, N
     : executor_(executor), scheduler_(scheduler), node_(std::move(node)), feed_(scheduler, kListenersMax) {}
 
 void LivePage::add_to(status::Pages& pages) {
-  const status::Workshop workshop{executor_, scheduler_};
-  pages["/"] = in_pieces(workshop, kPagesAtOnce, [this](std::string_view query) { return page(query); });
-  pages["/devices"] = in_pieces(workshop, kPagesAtOnce, [this](std::string_view) { return devices(); });
+  const status::FragmentBuilder builder{executor_, scheduler_};
+  pages["/"] = in_fragments(builder, kPagesAtOnce, [this](std::string_view query) { return page(query); });
+  pages["/devices"] = in_fragments(builder, kPagesAtOnce, [this](std::string_view) { return devices(); });
   pages["/events"] = feed_.page([this] { return welcome(); });
   pages["/page.css"] = [](std::string_view) { return file(status::kPageCss, "text/css; charset=utf-8"); };
   pages["/page.js"] = [](std::string_view) {
@@ -70,7 +70,7 @@ void LivePage::add_to(status::Pages& pages) {
   };
 }
 
-std::variant<status::Answer, status::Pieces> LivePage::page(std::string_view query) {
+std::variant<status::Answer, status::Fragments> LivePage::page(std::string_view query) {
   status::PageFacts facts{.report = node_.report(),
                           .history = node_.history(),
                           .disposition = status::query_value(query, "disposition")};
@@ -85,25 +85,25 @@ std::variant<status::Answer, status::Pieces> LivePage::page(std::string_view que
   };
   auto making = std::make_shared<Making>(Making{std::move(facts), node_.verdicts(), node_.prepared(),
                                                 node_.moment(), status::query_value(query, "device")});
-  return status::Pieces{"text/html; charset=utf-8",
-                        [making] {
-                          if (!making->text) {
-                            making->rows = rows_of(making->moment, making->verdicts, making->prepared);
-                            making->facts.explanation = explanation_of(making->verdicts, making->device);
-                            making->text.emplace(std::move(making->facts));
-                          }
-                          return making->text->next(*making->rows);
-                        },
-                        status::page_headers()};
+  return status::Fragments{"text/html; charset=utf-8",
+                           [making] {
+                             if (!making->text) {
+                               making->rows = rows_of(making->moment, making->verdicts, making->prepared);
+                               making->facts.explanation = explanation_of(making->verdicts, making->device);
+                               making->text.emplace(std::move(making->facts));
+                             }
+                             return making->text->next(*making->rows);
+                           },
+                           status::page_headers()};
 }
 
-std::variant<status::Answer, status::Pieces> LivePage::devices() {
-  return status::Pieces{"application/json",
-                        [moment = node_.moment(), verdicts = node_.verdicts(), prepared = node_.prepared(),
-                         rows = RowsPtr(), list = RowList()]() mutable {
-                          if (!rows) rows = rows_of(moment, verdicts, prepared);
-                          return list.next(*rows);
-                        }};
+std::variant<status::Answer, status::Fragments> LivePage::devices() {
+  return status::Fragments{"application/json",
+                           [moment = node_.moment(), verdicts = node_.verdicts(), prepared = node_.prepared(),
+                            rows = RowsPtr(), list = RowList()]() mutable {
+                             if (!rows) rows = rows_of(moment, verdicts, prepared);
+                             return list.next(*rows);
+                           }};
 }
 
 // The first listener requires rows for comparison, which are built first, and sent when they are complete.

@@ -10,10 +10,10 @@
 
 #include "daemon/device_table.h"
 #include "daemon/status/feed.h"
+#include "daemon/status/fragments.h"
 #include "daemon/status/history.h"
 #include "daemon/status/page_text.h"
 #include "daemon/status/pages.h"
-#include "daemon/status/pieces.h"
 #include "daemon/verdicts.h"
 #include "reactor/executor.h"
 #include "reactor/scheduler.h"
@@ -51,8 +51,8 @@ class LivePage {
   void on_change(const status::PastChange& past);
 
  private:
-  std::variant<status::Answer, status::Pieces> page(std::string_view query);
-  std::variant<status::Answer, status::Pieces> devices();
+  std::variant<status::Answer, status::Fragments> page(std::string_view query);
+  std::variant<status::Answer, status::Fragments> devices();
   std::string welcome();
   void look_soon();
   void look();

@@ -16,7 +16,7 @@ constexpr size_t kProblemsTold = 64;
 
 std::vector<reports::PoolReport> pools_of(const Daemon& daemon) {
   std::map<std::pair<std::string, std::string>, reports::PoolReport> pools;
-  for (const Offer& offer : daemon.offers())
+  for (const PoolPublisher& offer : daemon.offers())
     for (const auto& [name, slice] : offer.publisher().observed()) {
       reports::PoolReport& pool = pools[{slice.driver, slice.pool.name}];
       pool.driver = slice.driver;
@@ -109,7 +109,7 @@ void NodeReports::look_now_and_then() {
 
 bool NodeReports::is_busy() const {
   return !std::ranges::all_of(around_.daemon.offers(),
-                              [](const Offer& offer) { return offer.publisher().converged(); });
+                              [](const PoolPublisher& offer) { return offer.publisher().converged(); });
 }
 
 void NodeReports::make(reports::ReportWriter::OnMade on_made) {

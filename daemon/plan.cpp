@@ -27,7 +27,7 @@ std::vector<Shared<policy::ExposurePolicy>> policies_selecting_by_mac(const poli
 // Without an existing slice, a slice that will change in a moment is not published: consumers see no empty
 // pool after a restart, or when another daemon took over.
 bool is_put_off(const policy::Decision& decision, const PlanContext& context) {
-  const Offer& offer = context.offers[kSriov];
+  const PoolPublisher& offer = context.offers[kSriov];
   return decision.awaits_pods && context.are_pods_being_read &&
          (!offer.publisher().has_desired() || !offer.is_there(context.node_name));
 }
@@ -39,7 +39,7 @@ Plan make_plan(policy::Decision decision, std::string why, PlanContext context) 
   // Only the publishers keep the entries: a node may have thousands.
   policy::DesiredPools pools = std::exchange(decision.pools, {});
   for (const Driver which : {kSriov, kExposure}) {
-    const Offer& offer = context.offers[which];
+    const PoolPublisher& offer = context.offers[which];
     Plan::Pools& one = plan.pools[which];
     one.desired = std::move(pools.at(offer.driver()));
     one.is_put_off = which == kSriov && is_put_off(decision, context);

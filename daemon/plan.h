@@ -43,7 +43,7 @@ struct Plan {
 /// Further inputs of a plan. Used during the call only.
 struct PlanContext {
   const policy::Decision* before = nullptr;  // nullptr: none
-  const Offers& offers;
+  const PoolPublishers& offers;
   const std::string& node_name;
   const hotplug::Inventory& inventory;
   bool are_pods_being_read = false;

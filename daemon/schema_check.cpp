@@ -39,7 +39,7 @@ void SchemaCheck::tell(const Kind& kind, std::string_view schema) {
     remedy = watchers::remedy_for_dropped(*dropped);
     dropped_[kind.resource.kind] = join(*dropped, ", ");
   }
-  if (said_[kind.resource.kind].is_new(text))
+  if (last_logged_[kind.resource.kind].is_new(text))
     log_.warning(
         "installed CRD drops fields of this version: policies that use them may expose more devices than intended",
         {{"kind", kind.resource.kind}, {"schema", text}, {"remedy", remedy}});

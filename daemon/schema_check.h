@@ -39,10 +39,10 @@ class SchemaCheck {
   kube::Cluster& cluster_;
   Log& log_;
   const std::vector<Kind> kinds_;
-  std::map<std::string, kube::CallPtr> calls_;  // by group
-  std::map<std::string, LastMessage> said_;     // by kind
-  std::map<std::string, std::string> dropped_;  // by kind: the fields; kinds without dropped fields are
-                                                // missing
+  std::map<std::string, kube::CallPtr> calls_;      // by group
+  std::map<std::string, LastMessage> last_logged_;  // by kind
+  std::map<std::string, std::string> dropped_;      // by kind: the fields; kinds without dropped fields are
+                                                    // missing
   LastMessage failure_log_;
 };
 

@@ -21,7 +21,7 @@ namespace {
 constexpr size_t kHistoryPieceBytes = 32u << 10;
 constexpr size_t kVerdictsAtOnce = 2;  // of the executor's workers, which others need too
 
-status::Report::Driver driver_of(const Offer& offer, TimePoint now) {
+status::Report::Driver driver_of(const PoolPublisher& offer, TimePoint now) {
   const publishers::Publisher& publisher = offer.publisher();
   status::Report::Driver out{.name = offer.driver(),
                              .slices = publisher.observed().size(),
@@ -52,7 +52,7 @@ std::string name_of(publishers::Publisher::Answered answered) {
   return "failed";
 }
 
-status::Metrics::Driver counts_of(const Offer& offer) {
+status::Metrics::Driver counts_of(const PoolPublisher& offer) {
   const publishers::Publisher::Counters& counters = offer.publisher().counters();
   status::Metrics::Driver out{
       .name = offer.driver(), .took = counters.took, .failed_syncs = counters.failed_syncs};
@@ -68,13 +68,13 @@ status::Metrics::Driver counts_of(const Offer& offer) {
 
 }  // namespace
 
-std::variant<status::Answer, status::Pieces> verdicts_page(const Daemon& daemon, std::string_view query) {
+std::variant<status::Answer, status::Fragments> verdicts_page(const Daemon& daemon, std::string_view query) {
   if (daemon.decision() == nullptr)
     return status::Answer{.status = 503,
                           .body = "no decision yet; waits for " + join(daemon.waiting_for(), "; ") + "\n"};
   if (query.empty()) {
     const auto list = std::make_shared<VerdictList>(snapshot_of(daemon));
-    return status::Pieces{"application/json", [list] { return list->next(); }};
+    return status::Fragments{"application/json", [list] { return list->next(); }};
   }
   const std::string name = status::query_value(query, "device");
   const auto id = policy::find_device(*daemon.decision()->inputs->inventory, name);
@@ -86,14 +86,14 @@ std::variant<status::Answer, status::Pieces> verdicts_page(const Daemon& daemon,
         .body =
             "this host has no device " + in_quotes(name) +
             "; /verdicts?device=NAME accepts a PCI address, a device name or an interface name, /verdicts shows all devices\n"};
-  return status::Pieces{
+  return status::Fragments{
       "application/json", [snapshot = snapshot_of(daemon), id = *id, is_made = false]() mutable {
         if (std::exchange(is_made, true)) return std::string();
         return kube::encode_json_pretty(status::json_of(explain_as_published(snapshot, id)));
       }};
 }
 
-status::Pieces history_page(const status::History& history, std::string_view query) {
+status::Fragments history_page(const status::History& history, std::string_view query) {
   return {"application/json", [all = history.all(), name = status::query_value(query, "name"), at = size_t{0},
                                is_first = true, is_over = false]() mutable {
             if (is_over) return std::string();
@@ -152,7 +152,7 @@ status::Metrics metrics_of(const Daemon& daemon) {
   out.late = decisions.late;
   out.coalesced = decisions.coalesced;
   out.decisions = decisions.took;
-  for (const Offer& offer : daemon.offers()) out.drivers.push_back(counts_of(offer));
+  for (const PoolPublisher& offer : daemon.offers()) out.drivers.push_back(counts_of(offer));
   daemon.for_each_source([&](const std::string& name, const watchers::Source& source) {
     const watchers::WatchEnds& ends = source.watch_ends();
     const std::string by = status::source_name({.name = name});
@@ -208,7 +208,7 @@ status::Report report_of(const Daemon& daemon) {
   if (daemon.decision() == nullptr) out.waiting_for = daemon.waiting_for();
   out.is_serving = daemon.is_permitted();
   out.awaits_configuration = daemon.awaits_configuration();
-  for (const Offer& offer : daemon.offers()) out.drivers.push_back(driver_of(offer, daemon.now()));
+  for (const PoolPublisher& offer : daemon.offers()) out.drivers.push_back(driver_of(offer, daemon.now()));
   return out;
 }
 
@@ -252,7 +252,7 @@ NodeView StatusDoor::node_view() {
 // Starts at the wall clock, so that a page from before a restart detects the other process.
 uint64_t StatusDoor::moment() const {
   uint64_t out = static_cast<uint64_t>(began_ms_) + daemon_.decisions().decided;
-  for (const Offer& offer : daemon_.offers()) {
+  for (const PoolPublisher& offer : daemon_.offers()) {
     for (const auto& [key, count] : offer.publisher().counters().writes) out += count;
   }
   if (plugin_ != nullptr)
@@ -266,11 +266,11 @@ status::Pages StatusDoor::pages() {
        status::status_pages([this] { return report(); }, [this] { return exposition(); }))
     out[path] = std::move(page);
   out["/verdicts"] =
-      status::in_pieces({*process_.executor, process_.loop.scheduler()}, kVerdictsAtOnce,
-                        [this](std::string_view query) { return verdicts_page(daemon_, query); });
+      status::in_fragments({*process_.executor, process_.loop.scheduler()}, kVerdictsAtOnce,
+                           [this](std::string_view query) { return verdicts_page(daemon_, query); });
   out["/history"] =
-      status::in_pieces({*process_.executor, process_.loop.scheduler()}, kVerdictsAtOnce,
-                        [this](std::string_view query) { return history_page(history_, query); });
+      status::in_fragments({*process_.executor, process_.loop.scheduler()}, kVerdictsAtOnce,
+                           [this](std::string_view query) { return history_page(history_, query); });
   out["/prepared"] = [this](std::string_view) -> status::Answer {
     const bool is_known = plugin_ == nullptr || plugin_->is_known();
     if (!is_known || !daemon_.is_permitted())
@@ -298,7 +298,7 @@ std::string StatusDoor::exposition() const {
     std::map<std::string, uint64_t> prepared;
     for (const auto& [key, claim] : plugin_->prepared()) ++prepared[key.first];
     kubelet::CountedPreparer::ByDriver calls = plugin_->counts();
-    for (const Offer& offer : daemon_.offers()) calls[offer.driver()];  // also before the first call
+    for (const PoolPublisher& offer : daemon_.offers()) calls[offer.driver()];  // also before the first call
     for (const auto& [driver, counts] : calls)
       metrics.claims.push_back({driver,
                                 {{"prepare", "succeeded", counts.prepared},

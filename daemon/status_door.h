@@ -14,10 +14,10 @@
 #include "daemon/observer.h"
 #include "daemon/process.h"
 #include "daemon/status/door.h"
+#include "daemon/status/fragments.h"
 #include "daemon/status/history.h"
 #include "daemon/status/metrics.h"
 #include "daemon/status/pages.h"
-#include "daemon/status/pieces.h"
 #include "daemon/status/report.h"
 
 namespace sliced::daemon {
@@ -68,10 +68,10 @@ status::Report report_of(const Daemon& daemon);
 /// /verdicts: the output of `explain -o json` for all devices, or for ?device=NAME. 503 before there is a
 /// decision, 404 for an unknown device. The content is of the time of the request, however long reading
 /// takes.
-std::variant<status::Answer, status::Pieces> verdicts_page(const Daemon& daemon, std::string_view query);
+std::variant<status::Answer, status::Fragments> verdicts_page(const Daemon& daemon, std::string_view query);
 
 /// /history: {"items":[...]}, the oldest first; ?name=NAME selects changes about it (status::is_about).
-status::Pieces history_page(const status::History& history, std::string_view query);
+status::Fragments history_page(const status::History& history, std::string_view query);
 
 /// Returns the daemon's counters since the start, without those of the process (memory, processor time).
 status::Metrics metrics_of(const Daemon& daemon);

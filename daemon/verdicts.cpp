@@ -33,7 +33,7 @@ kube::Json unreadable_as_json(const std::vector<UnreadablePolicy>& policies) {
 
 VerdictSnapshot snapshot_of(const Daemon& daemon) {
   std::vector<std::string> names;
-  for (const Offer& offer : daemon.offers())
+  for (const PoolPublisher& offer : daemon.offers())
     for (const auto& [name, slice] : offer.publisher().observed())
       for (const kube::Device& device : slice.devices) names.push_back(device.name);
   std::ranges::sort(names);

@@ -188,10 +188,12 @@ void InventoryBook::keep_host_use(HostDevice& device) {
   if (device.host_use.empty() && !missing_use_.text.empty()) note_missing_use(device);
   if (!device.host_use.empty() || (may_use_shrink_ && !may_be_here(device))) return;
   const HostDevice* before = now_->find(device.id.text);
-  if (before != nullptr)
-    device.host_use = before->host_use, device.host_use_kind = before->host_use_kind;
-  else if (are_mixed_)
+  if (before != nullptr) {
+    device.host_use = before->host_use;
+    device.host_use_kind = before->host_use_kind;
+  } else if (are_mixed_) {
     device.host_use = std::string(kUnknownUse) + "interfaces were renamed while they were read";
+  }
   keeps_use_ |= !may_use_shrink_ && !device.host_use.empty();
 }
 

@@ -115,7 +115,10 @@ void Client::Running::on_connection(const ConnectionPtr& connection) {
   const size_t others = connection->streams(), max = connection->streams_max();
   const bool is_reserved = is_lasting() && connection->is_multiplexed() && max > 1;
   if (others + (is_reserved ? 1 : 0) < max) return send(connection);
-  others == 0 ? try_later() : begin();  // another exchange was first, or the server accepts none
+  if (others == 0)  // another exchange was first, or the server accepts none
+    try_later();
+  else
+    begin();
 }
 
 void Client::Running::on_no_connection(const Error& error) {

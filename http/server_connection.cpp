@@ -35,7 +35,10 @@ void ServerConnection::begin(std::unique_ptr<ByteStream> wire) {
                       [this](const Error& error) {
                         const auto self = shared_from_this();
                         const Error why = error;  // which dies with the wire
-                        calls() > 0 ? fail(why) : cut(why);
+                        if (calls() > 0)
+                          fail(why);
+                        else
+                          cut(why);
                       },
                   .on_drained = [this] { flush(); }});
   wire_->resume();  // a handshake leaves it paused

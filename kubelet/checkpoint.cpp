@@ -24,67 +24,102 @@ std::string checksum(std::string_view state) { return hex(stable_hash(state), kC
 // so that every member that is written is read.
 template <class Visitor>
 void visit(Visitor& v, cdi::DeviceNode& value) {
-  v("path", value.path), v("hostPath", value.host_path);
+  v("path", value.path);
+  v("hostPath", value.host_path);
 }
 template <class Visitor>
 void visit(Visitor& v, cdi::Mount& value) {
-  v("hostPath", value.host_path), v("containerPath", value.container_path), v("options", value.options);
+  v("hostPath", value.host_path);
+  v("containerPath", value.container_path);
+  v("options", value.options);
 }
 template <class Visitor>
 void visit(Visitor& v, cdi::Edits& value) {
-  v("env", value.env), v("nodes", value.nodes), v("mounts", value.mounts);
+  v("env", value.env);
+  v("nodes", value.nodes);
+  v("mounts", value.mounts);
 }
 template <class Visitor>
 void visit(Visitor& v, policy::Holding& value) {
-  v("entry", value.entry), v("device", value.device), v("base", value.base), v("group", value.group);
+  v("entry", value.entry);
+  v("device", value.device);
+  v("base", value.base);
+  v("group", value.group);
   v("exclusive", value.is_exclusive);
 }
 template <class Visitor>
 void visit(Visitor& v, Identity& value) {
-  v("vendor", value.vendor), v("product", value.product), v("pf", value.pf);
+  v("vendor", value.vendor);
+  v("product", value.product);
+  v("pf", value.pf);
 }
 template <class Visitor>
 void visit(Visitor& v, VfioBinding& value) {
-  v("originalDriver", value.original_driver), v("group", value.group), v("originalMAC", value.original_mac);
+  v("originalDriver", value.original_driver);
+  v("group", value.group);
+  v("originalMAC", value.original_mac);
   v("cdev", value.cdev);
 }
 template <class Visitor>
 void visit(Visitor& v, VfConfig& value) {
-  v("driver", value.driver), v("ifName", value.if_name), v("netAttachDefNamespace", value.nad_namespace);
-  v("netAttachDefName", value.nad_name), v("addVhostMount", value.adds_vhost);
+  v("driver", value.driver);
+  v("ifName", value.if_name);
+  v("netAttachDefNamespace", value.nad_namespace);
+  v("netAttachDefName", value.nad_name);
+  v("addVhostMount", value.adds_vhost);
   v("network", value.network);
 }
 template <class Visitor>
 void visit(Visitor& v, NativeNetwork& value) {
-  v("mtu", value.mtu), v("mac", value.mac), v("addresses", value.addresses), v("routes", value.routes);
-  v("vlan", value.vf.vlan), v("vlanQoS", value.vf.vlan_qos), v("vlanProto", value.vf.vlan_protocol);
-  v("trust", value.vf.trust), v("spoofCheck", value.vf.spoof_check), v("linkState", value.vf.link_state);
-  v("minTxRate", value.vf.min_rate_mbps), v("maxTxRate", value.vf.max_rate_mbps);
-  v("rules", value.rules), v("neighbors", value.neighbors), v("sysctls", value.sysctls);
-  v("duplicateAddressDetection", value.dad), v("type", value.type), v("mode", value.mode),
-      v("rdma", value.rdma), v("ipam", value.ipam);
+  v("mtu", value.mtu);
+  v("mac", value.mac);
+  v("addresses", value.addresses);
+  v("routes", value.routes);
+  v("vlan", value.vf.vlan);
+  v("vlanQoS", value.vf.vlan_qos);
+  v("vlanProto", value.vf.vlan_protocol);
+  v("trust", value.vf.trust);
+  v("spoofCheck", value.vf.spoof_check);
+  v("linkState", value.vf.link_state);
+  v("minTxRate", value.vf.min_rate_mbps);
+  v("maxTxRate", value.vf.max_rate_mbps);
+  v("rules", value.rules);
+  v("neighbors", value.neighbors);
+  v("sysctls", value.sysctls);
+  v("duplicateAddressDetection", value.dad);
+  v("type", value.type);
+  v("mode", value.mode);
+  v("rdma", value.rdma);
+  v("ipam", value.ipam);
 }
 template <class Visitor>
 void visit(Visitor& v, NativeRoute& value) {
-  v("destination", value.destination), v("gateway", value.gateway), v("priority", value.priority);
+  v("destination", value.destination);
+  v("gateway", value.gateway);
+  v("priority", value.priority);
   v("table", value.table);
 }
 template <class Visitor>
 void visit(Visitor& v, NativeRule& value) {
-  v("source", value.source), v("destination", value.destination), v("table", value.table);
+  v("source", value.source);
+  v("destination", value.destination);
+  v("table", value.table);
   v("priority", value.priority);
 }
 template <class Visitor>
 void visit(Visitor& v, NativeNeighbor& value) {
-  v("address", value.address), v("mac", value.mac);
+  v("address", value.address);
+  v("mac", value.mac);
 }
 template <class Visitor>
 void visit(Visitor& v, NativeSysctl& value) {
-  v("name", value.name), v("value", value.value);
+  v("name", value.name);
+  v("value", value.value);
 }
 template <class Visitor>
 void visit(Visitor& v, ReservingPod& value) {
-  v("name", value.name), v("uid", value.uid);
+  v("name", value.name);
+  v("uid", value.uid);
 }
 template <class Visitor>
 void visit(Visitor& v, hotplug::HostDevice::Id& value) {
@@ -92,41 +127,88 @@ void visit(Visitor& v, hotplug::HostDevice::Id& value) {
 }
 template <class Visitor>
 void visit(Visitor& v, hotplug::Netdev& value) {
-  v("name", value.name), v("kernelName", value.kernel_name), v("ifindex", value.ifindex), v("mac", value.mac);
-  v("mtu", value.mtu), v("linkType", value.link_type), v("operState", value.oper_state);
-  v("speed", value.speed_mbps), v("master", value.master), v("switchID", value.phys_switch_id);
-  v("portName", value.phys_port_name), v("altNames", value.alternative_names), v("devPort", value.dev_port);
-  v("defaultRoute", value.carries_default_route), v("stale", value.stale), v("partial", value.is_partial);
+  v("name", value.name);
+  v("kernelName", value.kernel_name);
+  v("ifindex", value.ifindex);
+  v("mac", value.mac);
+  v("mtu", value.mtu);
+  v("linkType", value.link_type);
+  v("operState", value.oper_state);
+  v("speed", value.speed_mbps);
+  v("master", value.master);
+  v("switchID", value.phys_switch_id);
+  v("portName", value.phys_port_name);
+  v("altNames", value.alternative_names);
+  v("devPort", value.dev_port);
+  v("defaultRoute", value.carries_default_route);
+  v("stale", value.stale);
+  v("partial", value.is_partial);
 }
 // Only the pinned members (hotplug::facts_to_hold).
 template <class Visitor>
 void visit(Visitor& v, hotplug::HostDevice& value) {
-  v("id", value.id), v("type", value.type), v("pci", value.pci), v("vendor", value.vendor);
-  v("product", value.product), v("driver", value.driver), v("pf", value.pf), v("adminMAC", value.admin_mac);
+  v("id", value.id);
+  v("type", value.type);
+  v("pci", value.pci);
+  v("vendor", value.vendor);
+  v("product", value.product);
+  v("driver", value.driver);
+  v("pf", value.pf);
+  v("adminMAC", value.admin_mac);
   v("onVFIO", value.is_on_vfio);
-  v("bridgeType", value.bridge_type), v("vlanFiltering", value.vlan_filtering), v("vlan", value.vlan_id);
-  v("sfNumber", value.sf_number), v("parent", value.parent_name), v("representorOf", value.representor_of),
-      v("netdev", value.netdev);
-  v("otherNetdevs", value.other_netdevs), v("missesPorts", value.misses_ports);
-  v("rdmaDevice", value.rdma_device), v("pKeys", value.pkeys), v("hostUse", value.host_use);
+  v("bridgeType", value.bridge_type);
+  v("vlanFiltering", value.vlan_filtering);
+  v("vlan", value.vlan_id);
+  v("sfNumber", value.sf_number);
+  v("parent", value.parent_name);
+  v("representorOf", value.representor_of);
+  v("netdev", value.netdev);
+  v("otherNetdevs", value.other_netdevs);
+  v("missesPorts", value.misses_ports);
+  v("rdmaDevice", value.rdma_device);
+  v("pKeys", value.pkeys);
+  v("hostUse", value.host_use);
 }
 template <class Visitor>
 void visit(Visitor& v, PreparedDevice& value) {
-  v("request", value.request), v("pool", value.pool), v("device", value.device), v("shareID", value.share_id);
-  v("adminAccess", value.is_admin), v("holding", value.holding), v("pf", value.pf), v("pci", value.pci);
-  v("interface", value.interface), v("identity", value.identity), v("config", value.config);
-  v("network", value.network), v("multusResource", value.multus_resource), v("vfio", value.vfio);
-  v("mac", value.mac), v("edits", value.edits), v("held", value.held), v("ofPeer", value.is_of_peer);
-  v("networkRefusal", value.network_refusal), v("originalSettings", value.has_original_settings);
-  v("lowerPFs", value.lower_pfs), v("vdpaDevice", value.vdpa_device), v("vdpaNode", value.vdpa_node);
+  v("request", value.request);
+  v("pool", value.pool);
+  v("device", value.device);
+  v("shareID", value.share_id);
+  v("adminAccess", value.is_admin);
+  v("holding", value.holding);
+  v("pf", value.pf);
+  v("pci", value.pci);
+  v("interface", value.interface);
+  v("identity", value.identity);
+  v("config", value.config);
+  v("network", value.network);
+  v("multusResource", value.multus_resource);
+  v("vfio", value.vfio);
+  v("mac", value.mac);
+  v("edits", value.edits);
+  v("held", value.held);
+  v("ofPeer", value.is_of_peer);
+  v("networkRefusal", value.network_refusal);
+  v("originalSettings", value.has_original_settings);
+  v("lowerPFs", value.lower_pfs);
+  v("vdpaDevice", value.vdpa_device);
+  v("vdpaNode", value.vdpa_node);
 }
 template <class Visitor>
 void visit(Visitor& v, PreparedClaim& value) {
-  v("driver", value.driver), v("namespace", value.namespace_), v("name", value.name), v("uid", value.uid);
-  v("podClaimName", value.pod_claim_name), v("pods", value.pods), v("podGroups", value.pod_groups),
-      v("devices", value.devices);
-  v("complete", value.is_complete), v("podID", value.cdi_pod_id);
-  v("notReturned", value.not_returned), v("claimGone", value.is_claim_gone);
+  v("driver", value.driver);
+  v("namespace", value.namespace_);
+  v("name", value.name);
+  v("uid", value.uid);
+  v("podClaimName", value.pod_claim_name);
+  v("pods", value.pods);
+  v("podGroups", value.pod_groups);
+  v("devices", value.devices);
+  v("complete", value.is_complete);
+  v("podID", value.cdi_pod_id);
+  v("notReturned", value.not_returned);
+  v("claimGone", value.is_claim_gone);
   v("user", value.user);
 }
 
@@ -211,7 +293,10 @@ class Reader {
     const Json* at = from_.find(name);
     const std::string* text = at == nullptr ? nullptr : at->string();
     const auto type = text == nullptr ? std::nullopt : hotplug::device_type_of(*text);
-    if (!type) return void(is_good_ = false);
+    if (!type) {
+      is_good_ = false;
+      return;
+    }
     out = *type;
   }
   template <class T>
@@ -234,7 +319,10 @@ class Reader {
   void operator()(const char* name, std::vector<T>& out) {
     const Json* at = from_.find(name);
     if (at == nullptr) return;
-    if (at->array() == nullptr) return void(is_good_ = false);
+    if (at->array() == nullptr) {
+      is_good_ = false;
+      return;
+    }
     for (const Json& one : *at->array()) {
       T& item = out.emplace_back();
       if constexpr (std::is_same_v<T, std::string>)
@@ -252,14 +340,20 @@ class Reader {
   explicit Reader(const Json& from) : from_(from) {}
   template <class T>
   void take(const T* found, T& out) {
-    if (found == nullptr) return void(is_good_ = false);
+    if (found == nullptr) {
+      is_good_ = false;
+      return;
+    }
     out = *found;
   }
 
   template <class T>
   void take_number(const Json& from, T& out) {
     const int64_t* found = from.integer();
-    if (found == nullptr || !std::in_range<T>(*found)) return void(is_good_ = false);
+    if (found == nullptr || !std::in_range<T>(*found)) {
+      is_good_ = false;
+      return;
+    }
     out = static_cast<T>(*found);
   }
 

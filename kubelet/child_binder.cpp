@@ -178,7 +178,10 @@ void ChildBinder::answer(uint64_t number, const Error& error) {
 
 void ChildBinder::begin(uint64_t number) {
   const std::shared_ptr<Run> run = runs_.at(number);
-  if (!run->done) return void(runs_.erase(number));  // nothing was started, and the caller has cancelled
+  if (!run->done) {  // nothing was started, and the caller has cancelled
+    runs_.erase(number);
+    return;
+  }
   if (const std::string binding = who_binds(run->devices); !binding.empty())
     return answer(number, {Errc::kBusy, binding});
   std::vector<std::string> argv = settings_.program;

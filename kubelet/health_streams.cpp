@@ -12,7 +12,7 @@ void HealthStreams::add(grpc::Answer watch) {
     return watch.finish({grpc::Code::kResourceExhausted, "more than " + std::to_string(kHealthStreamsMax) +
                                                              " watches of one driver's health"});
   watches_.push_back(std::move(watch));
-  is_told_ = false;
+  is_sent_ = false;
   arm(Millis{0});
 }
 
@@ -33,20 +33,20 @@ void HealthStreams::tell() {
   if (watches_.empty()) return;
   const TimePoint now = ports_.scheduler.now();
   std::vector<DeviceHealth> judged = ports_.judge();
-  if (!is_told_ || judged != told_ || now - query_times_ >= kHealthRepeat) {
-    told_ = std::move(judged);
+  if (!is_sent_ || judged != sent_ || now - query_times_ >= kHealthRepeat) {
+    sent_ = std::move(judged);
     query_times_ = now;
-    is_told_ = true;
-    const std::string message = encode_health(told_, ports_.clock(), kHealthOutdatedAfter);
+    is_sent_ = true;
+    const std::string message = encode_health(sent_, ports_.clock(), kHealthOutdatedAfter);
     for (grpc::Answer& watch : watches_) tell(watch, message);
   }
-  arm(is_told_ ? query_times_ + kHealthRepeat - now : Millis{1'000});
+  arm(is_sent_ ? query_times_ + kHealthRepeat - now : Millis{1'000});
 }
 
 // A watch that has not read the previous message gets the current list after it has.
 void HealthStreams::tell(grpc::Answer& watch, const std::string& message) {
   if (watch.unsent_bytes() > 0)
-    is_told_ = false;
+    is_sent_ = false;
   else
     watch.send(message);
 }

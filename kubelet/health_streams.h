@@ -51,8 +51,8 @@ class HealthStreams {
 
   const Ports ports_;
   std::list<grpc::Answer> watches_;
-  std::vector<DeviceHealth> told_;
-  bool is_told_ = false;  // all watches received told_
+  std::vector<DeviceHealth> sent_;
+  bool is_sent_ = false;  // all watches received sent_
   TimePoint query_times_{}, looks_at_{};
   reactor::Ticket next_;
 };

@@ -151,9 +151,9 @@ std::string ClaimPreparer::key_of_log(const Task& task) {
 }
 
 void ClaimPreparer::note_success(const Task& task) {
-  const size_t tries = said_.end(key_of_log(task));
+  const size_t tries = failures_.end(key_of_log(task));
   // The claim is released, so its prepare problem is over too.
-  if (!task.is_prepare) said_.end("prepare " + task.driver + " " + task.request.uid);
+  if (!task.is_prepare) failures_.end("prepare " + task.driver + " " + task.request.uid);
   if (tries > 0)
     ports_.log.info(
         task.is_prepare ? "prepare succeeded after failures" : "unprepare succeeded after failures",
@@ -164,7 +164,7 @@ void ClaimPreparer::fail(Task& task, const std::string& why) {
   const std::string who = describe(task.request);
   if (!prepared_.contains(task.key())) with_ignored_.erase(task.key());
   // The kubelet repeats a failed call every 2 s.
-  if (said_.is_new(key_of_log(task), why))
+  if (failures_.is_new(key_of_log(task), why))
     ports_.log.warning(task.is_prepare ? "claim not prepared" : "claim not released",
                        {{"driver", task.driver}, {"claim", who}, {"problem", why}});
   end(task, {.error = why.starts_with(who) ? why : who + ": " + why});

@@ -292,7 +292,7 @@ class ClaimPreparer final : public Preparer {
   std::unique_ptr<reactor::Job> settings_job_;
   reactor::Ticket settings_turn_;
   std::set<PreparedKey> written_;  // claims whose CDI files this process wrote
-  FailureLog said_;                // calls that fail
+  FailureLog failures_;            // calls that fail
   Tasks tasks_;
   bool has_started_ = false, takes_no_more_ = false;
   std::string refusal_;  // for calls before start(); "": they wait

@@ -284,18 +284,20 @@ Recording RecordingHost::recording() const {
 }
 
 Result<std::string> RecordedHost::read(std::string_view path, size_t size_max) const {
-  auto answer = said(said_.reads, path);
+  auto answer = said(recording_.reads, path);
   if (answer && answer->size() > size_max) return Error{Errc::kTooLarge, escaped(path) + ": too large"};
   return answer;
 }
 Result<std::vector<std::string>> RecordedHost::list(std::string_view path) const {
-  return said(said_.lists, path);
+  return said(recording_.lists, path);
 }
-Result<std::string> RecordedHost::readlink(std::string_view path) const { return said(said_.links, path); }
+Result<std::string> RecordedHost::readlink(std::string_view path) const {
+  return said(recording_.links, path);
+}
 
 Result<hotplug::LinkProperties> RecordedHost::link_properties(int ifindex) const {
-  const auto found = said_.properties.find(ifindex);
-  return found == said_.properties.end() ? hotplug::LinkProperties{} : found->second;
+  const auto found = recording_.properties.find(ifindex);
+  return found == recording_.properties.end() ? hotplug::LinkProperties{} : found->second;
 }
 
 Result<std::string> RecordedHost::devlink_port(int ifindex) const {
@@ -304,8 +306,8 @@ Result<std::string> RecordedHost::devlink_port(int ifindex) const {
 }
 
 std::map<int, std::string> RecordedHost::admin_macs(int ifindex) const {
-  const auto found = said_.admin_macs.find(ifindex);
-  return found != said_.admin_macs.end() ? found->second : std::map<int, std::string>{};
+  const auto found = recording_.admin_macs.find(ifindex);
+  return found != recording_.admin_macs.end() ? found->second : std::map<int, std::string>{};
 }
 
 }  // namespace sliced::snapshot

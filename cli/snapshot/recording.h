@@ -65,11 +65,11 @@ class RecordingHost final : public hotplug::HostView {
 /// any.
 class RecordedHost final : public hotplug::HostView {
  public:
-  explicit RecordedHost(Recording recording) : said_(std::move(recording)) {}
+  explicit RecordedHost(Recording recording) : recording_(std::move(recording)) {}
   Result<std::string> read(std::string_view path, size_t size_max) const override;
   Result<std::vector<std::string>> list(std::string_view path) const override;
   Result<std::string> readlink(std::string_view path) const override;
-  Result<std::optional<hotplug::RouteLinks>> route_links() const override { return said_.routes; }
+  Result<std::optional<hotplug::RouteLinks>> route_links() const override { return recording_.routes; }
   Result<hotplug::LinkProperties> link_properties(int ifindex) const override;
   Result<std::string> devlink_port(int ifindex) const override;
   bool is_live() const override { return false; }
@@ -77,7 +77,7 @@ class RecordedHost final : public hotplug::HostView {
   std::map<int, std::string> admin_macs(int ifindex) const;
 
  private:
-  const Recording said_;
+  const Recording recording_;
 };
 
 }  // namespace sliced::snapshot

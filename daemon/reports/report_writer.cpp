@@ -57,7 +57,7 @@ void ReportWriter::mark() {
 }
 
 void ReportWriter::on_event(const SourceEvent<Watcher::Item>& event) {
-  is_told_ = true;
+  is_observed_ = true;
   const Watcher::Item* item = nullptr;
   if (const auto* list = std::get_if<Relisted<Watcher::Item>>(&event))
     item = list->all.empty() ? nullptr : &list->all.front();
@@ -135,7 +135,7 @@ void ReportWriter::write(const NodeReport& report) {
                              .name = name_};
   request.body = kube::encode_json(json_of(report, held_ ? held_->meta : kube::ObjectMeta{}));
   counters_.bytes = request.body.size();
-  is_told_ = false;
+  is_observed_ = false;
   call_ = ports_.cluster.write(std::move(request),
                                {[this](std::string_view object) { on_written(object); },
                                 [this](const kube::Failure& failure) { on_failure(failure); }});
@@ -148,7 +148,7 @@ void ReportWriter::on_written(std::string_view object) {
   backoff_.reset();
   last_failure_.forget();
   // The server's answer, unless the watch has already reported it or a later change.
-  if (auto stored = decode(object); !is_told_ && stored && stored->report.node == name_)
+  if (auto stored = decode(object); !is_observed_ && stored && stored->report.node == name_)
     held_ = Held{std::move(stored->report), std::move(stored->meta)};
   end_work(kEvery);
 }

@@ -97,7 +97,7 @@ class ReportWriter {
   std::optional<Held> held_;
   bool is_permitted_ = false, is_marked_ = false, is_at_work_ = false;
   bool has_cleared_mark_ = false, clears_mark_ = false;
-  bool is_told_ = false;                  // the watch has reported since the last write began
+  bool is_observed_ = false;              // the watch has reported since the last write began
   std::optional<TimePoint> waits_since_;  // for slices
   TimePoint not_before_{};
   reactor::Backoff backoff_;

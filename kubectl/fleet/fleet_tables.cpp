@@ -135,18 +135,18 @@ kube::Json json_of(const NodeRow& row) {
   return out;
 }
 
-std::string_view colour_of(DeviceStands stands) {
-  switch (stands) {
-    case DeviceStands::kFree:
+std::string_view colour_of(DeviceState state) {
+  switch (state) {
+    case DeviceState::kFree:
       return kGood;
-    case DeviceStands::kTainted:
-    case DeviceStands::kHidden:
-    case DeviceStands::kUsedUp:
+    case DeviceState::kTainted:
+    case DeviceState::kHidden:
+    case DeviceState::kUsedUp:
       return kWarning;
-    case DeviceStands::kGone:
+    case DeviceState::kGone:
       return kBad;
-    case DeviceStands::kAllocated:
-    case DeviceStands::kUnknown:
+    case DeviceState::kAllocated:
+    case DeviceState::kUnknown:
       return "";
   }
   return "";
@@ -239,11 +239,11 @@ std::string devices_text(const std::vector<DeviceLine>& lines, const TableStyle&
   for (const DeviceLine& line : lines) {
     std::vector<std::string> row = {line.entry, line.pci, line.pf, line.interface, line.kernel_driver};
     if (style.is_wide) row.insert(row.end(), {line.driver, line.pool});
-    row.insert(row.end(), {std::string(name_of(line.stands)), detail_of(line)});
+    row.insert(row.end(), {std::string(name_of(line.state)), detail_of(line)});
     cells.push_back(std::move(row));
   }
   const auto paint = [&](size_t row, size_t column) -> std::string_view {
-    return column + 2 == heading.size() ? colour_of(lines[row].stands) : "";
+    return column + 2 == heading.size() ? colour_of(lines[row].state) : "";
   };
   return table(heading, cells, style.has_colours ? Paint(paint) : Paint());
 }
@@ -262,7 +262,7 @@ kube::Json json_of(const std::vector<DeviceLine>& lines, const std::string& node
     set("pf", line.pf);
     set("interface", line.interface);
     set("driver", line.kernel_driver);
-    item.set("state", name_of(line.stands));
+    item.set("state", name_of(line.state));
     if (!line.claims.empty()) item.set("claims", json_texts(line.claims));
     if (!line.taints.empty()) item.set("taints", json_texts(line.taints));
     set("why", line.why);

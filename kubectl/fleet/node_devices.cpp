@@ -46,29 +46,29 @@ DeviceLine line_of(const kube::ResourceSlice& slice, const kube::Device& device,
   out.claims = fleet.holders(slice.driver, slice.pool.name, device.name);
   for (const kube::Taint& taint : device.taints) out.taints.push_back(text_of(taint));
   if (!out.claims.empty())
-    out.stands = DeviceStands::kAllocated;
+    out.state = DeviceState::kAllocated;
   else if (std::any_of(device.taints.begin(), device.taints.end(), why::keeps_pods_away))
-    out.stands = DeviceStands::kTainted;
+    out.state = DeviceState::kTainted;
   return out;
 }
 
 }  // namespace
 
-std::string_view name_of(DeviceStands stands) {
-  switch (stands) {
-    case DeviceStands::kFree:
+std::string_view name_of(DeviceState state) {
+  switch (state) {
+    case DeviceState::kFree:
       return "free";
-    case DeviceStands::kTainted:
+    case DeviceState::kTainted:
       return "tainted";
-    case DeviceStands::kAllocated:
+    case DeviceState::kAllocated:
       return "allocated";
-    case DeviceStands::kGone:
+    case DeviceState::kGone:
       return "gone";
-    case DeviceStands::kHidden:
+    case DeviceState::kHidden:
       return "hidden";
-    case DeviceStands::kUsedUp:
+    case DeviceState::kUsedUp:
       return "used-up";
-    case DeviceStands::kUnknown:
+    case DeviceState::kUnknown:
       return "unknown";
   }
   return "";
@@ -86,17 +86,17 @@ namespace {
 // Free devices that the pool's counters are not enough for.
 void mark_used_up(const kube::ResourceSlice& slice, const kube::Device& device,
                   const why::CountersLeft& counters, const why::GroupsInUse& groups, DeviceLine& line) {
-  if (line.stands != DeviceStands::kFree || device.consumes_counters.empty()) return;
+  if (line.state != DeviceState::kFree || device.consumes_counters.empty()) return;
   const why::Amounts asked = why::counter_amounts(device.consumes_counters);
   const std::string* counter = counters.short_of(asked);
   if (const kube::CounterConsumption* one =
           counter == nullptr ? groups.conflict(device.consumes_counters) : nullptr) {
-    line.stands = DeviceStands::kUsedUp;
+    line.state = DeviceState::kUsedUp;
     line.why = "its compatibility groups of counter set " + one->counter_set + " of pool " + slice.pool.name +
                " are not those of the devices in use";
   }
   if (counter == nullptr) return;
-  line.stands = DeviceStands::kUsedUp;
+  line.state = DeviceState::kUsedUp;
   line.why = "takes " + why::describe(asked.at(*counter)) + " of counter " + *counter + " of pool " +
              slice.pool.name + ", and " + why::describe(counters.left(*counter)) + " is left";
 }
@@ -143,7 +143,7 @@ std::vector<DeviceLine> device_lines(const std::string& node, const std::vector<
         out.push_back({.entry = device,
                        .pool = pool.second,
                        .driver = pool.first,
-                       .stands = DeviceStands::kGone,
+                       .state = DeviceState::kGone,
                        .claims = fleet.holders(pool.first, pool.second, device)});
   sort_lines(out);
   return out;
@@ -228,7 +228,7 @@ void add_hidden(const reports::NodeReport& report, std::vector<DeviceLine>& line
   // says so.
   std::set<std::string> offered;
   for (const DeviceLine& line : lines)
-    if (line.stands != DeviceStands::kGone) offered.insert(line.pci.empty() ? line.interface : line.pci);
+    if (line.state != DeviceState::kGone) offered.insert(line.pci.empty() ? line.interface : line.pci);
   offered.erase("");
   for (const reports::DeviceGroup& group : report.groups) {
     if (!is_hidden(group)) continue;
@@ -239,7 +239,7 @@ void add_hidden(const reports::NodeReport& report, std::vector<DeviceLine>& line
                        .pf = device.pf_name,
                        .interface = interface,
                        .kernel_driver = device.driver,
-                       .stands = DeviceStands::kHidden,
+                       .state = DeviceState::kHidden,
                        .why = why_hidden(group)});
     }
   }

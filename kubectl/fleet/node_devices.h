@@ -11,7 +11,7 @@
 namespace sliced::kubectl {
 
 /// State of a device.
-enum class DeviceStands {
+enum class DeviceState {
   kFree,       // offered, not allocated, without a taint
   kTainted,    // offered, with a taint, not allocated
   kAllocated,  // offered and allocated
@@ -22,7 +22,7 @@ enum class DeviceStands {
 };
 /// Returns "free", "tainted", "allocated", "gone", "hidden", "used-up", "unknown": an interface
 /// (docs/command-line.md).
-std::string_view name_of(DeviceStands stands);
+std::string_view name_of(DeviceState state);
 
 /// One device. Unknown values are empty, because drivers publish different attributes. pci is
 /// resource.kubernetes.io/pciBusID, otherwise sliced's own pciAddress; interface and kernel_driver are from
@@ -30,7 +30,7 @@ std::string_view name_of(DeviceStands stands);
 struct DeviceLine {
   std::string entry = {}, pool = {}, driver = {};                     // names of entry, pool and DRA driver
   std::string pci = {}, pf = {}, interface = {}, kernel_driver = {};  // hardware
-  DeviceStands stands = DeviceStands::kFree;
+  DeviceState state = DeviceState::kFree;
   std::vector<std::string> claims = {};  // holders: "namespace/name (pod a)"
   std::vector<std::string> taints = {};  // "key=value:effect"
   std::string why = {};                  // for kHidden and kUsedUp

@@ -42,7 +42,7 @@ Result<Told> write_devices(ClusterObjects& objects, const config::Options& optio
   auto lines = device_lines(options.on_node, *slices, fleet, drivers);
   if (!claims)
     for (DeviceLine& line : lines)
-      if (line.stands == DeviceStands::kFree) line.stands = DeviceStands::kUnknown;
+      if (line.state == DeviceState::kFree) line.state = DeviceState::kUnknown;
   const auto object = objects.get(kube::kNodeDeviceReports, "", options.on_node);
   const auto report =
       object ? reports::decode_node_report(*object) : Result<reports::NodeReport>(object.error());

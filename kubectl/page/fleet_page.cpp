@@ -190,10 +190,10 @@ std::string devices_of_node(const FleetPageFacts& facts) {
     out += std::string("<th scope=\"col\">") + title + "</th>";
   out += "</tr></thead>\n<tbody>\n";
   for (const DeviceLine& line : facts.devices) {
-    out += "<tr class=\"" + std::string(name_of(line.stands)) + "\"><th scope=\"row\">" + html(line.entry) +
+    out += "<tr class=\"" + std::string(name_of(line.state)) + "\"><th scope=\"row\">" + html(line.entry) +
            "</th>";
     for (const std::string& text : {line.pci, line.pf, line.interface, line.kernel_driver,
-                                    std::string(name_of(line.stands)), detail_of(line)})
+                                    std::string(name_of(line.state)), detail_of(line)})
       out += "<td>" + html(text) + "</td>";
     out += "</tr>\n";
   }

@@ -38,7 +38,7 @@ const EditEffect& FollowedEdit::look() {
     again_ = 0;
     ask();
   }
-  return told_;
+  return effect_;
 }
 
 std::unique_ptr<http::Call> FollowedEdit::when_current(std::function<void()> then) {
@@ -47,7 +47,11 @@ std::unique_ptr<http::Call> FollowedEdit::when_current(std::function<void()> the
     then();
     return nullptr;
   }
-  if (question_ == nullptr) return then(), nullptr;  // it cannot be started, which the result contains
+  // It cannot be started, which the result contains.
+  if (question_ == nullptr) {
+    then();
+    return nullptr;
+  }
   if (waiting_.size() >= kEditWaitingMax) {
     then();
     return nullptr;
@@ -67,12 +71,12 @@ void FollowedEdit::ask() {
 void FollowedEdit::take(const CommandResult& result) {
   question_.reset();
   if (world_.stamp() != stamp_ && ++again_ <= kEditedAgainMax) return ask();
-  told_ = edit_effect(world_.file, result);
+  effect_ = edit_effect(world_.file, result);
   shown_stamp_ = stamp_;
   query_times_ = world_.scheduler.now();
   is_known_ = true;
-  if (std::string said = html_of(told_); said != said_) {
-    said_ = std::move(said);
+  if (std::string said = html_of(effect_); said != shown_text_) {
+    shown_text_ = std::move(said);
     ++moment_;
   }
   while (!waiting_.empty()) {

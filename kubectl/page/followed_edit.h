@@ -31,7 +31,7 @@ class FollowedEdit {
     std::function<Result<std::shared_ptr<void>>(Questions::Done done)> start;
   };
   explicit FollowedEdit(World world)
-      : world_(std::move(world)), told_{.file = world_.file, .problem = "it is being asked"} {}
+      : world_(std::move(world)), effect_{.file = world_.file, .problem = "it is being asked"} {}
 
   /// Returns the last result, and starts a new computation if the file has changed or the result is old.
   const EditEffect& look();
@@ -47,9 +47,9 @@ class FollowedEdit {
   void take(const CommandResult& result);
 
   const World world_;
-  EditEffect told_;
+  EditEffect effect_;
   std::string stamp_, shown_stamp_;  // of the file that is computed, and of the last result
-  std::string said_;                 // told_, as it is shown
+  std::string shown_text_;           // effect_, as it is shown
   bool is_known_ = false;
   TimePoint query_times_{};
   int again_ = 0;

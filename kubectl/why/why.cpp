@@ -728,8 +728,10 @@ void drop_selector_changes(const std::set<std::string>& requests, Answer& answer
     if (std::all_of(node.requests.begin(), node.requests.end(), [&](const RequestView& view) {
           const bool has_enough = !view.all && static_cast<int64_t>(view.free) >= view.wanted;
           return has_enough || requests.contains(view.claim + ", " + view.request);
-        }))
-      node.changes.all.clear(), node.changes_text.clear();
+        })) {
+      node.changes.all.clear();
+      node.changes_text.clear();
+    }
     drop(node.changes.alone, node.alone_text);
   }
   std::erase_if(answer.slips, [&](const Answer::Slip& one) { return requests.contains(one.request); });

@@ -93,7 +93,7 @@ struct Attachments::Work {
   cni::Record record;
   TimePoint deadline{};
   OnAttached done;
-  Turns::Done turn_ends;
+  KeyedQueue::Done turn_ends;
   std::unique_ptr<reactor::Job> job = {};
   reactor::Semaphore::PermitPtr permit = {}, permit_of_namespace = {};
   std::unique_ptr<cni::Run> run = {};
@@ -103,12 +103,17 @@ struct Attachments::Work {
   bool is_back = false;              // detach: the namespace is gone, and the function is in no other one
 
   // Cancels its job, its wait and its plugins, each of which holds the work.
-  void stop() { job.reset(), permit.reset(), permit_of_namespace.reset(), run.reset(); }
+  void stop() {
+    job.reset();
+    permit.reset();
+    permit_of_namespace.reset();
+    run.reset();
+  }
 };
 
 Attachments::Attachments(Ports ports)
     : ports_(std::move(ports)),
-      turns_(ports_.scheduler),
+      queue_(ports_.scheduler),
       adds_(ports_.scheduler, kAddsMax),
       dels_(ports_.scheduler, kDelsMax) {}
 
@@ -202,9 +207,9 @@ void Attachments::take_turn(std::shared_ptr<Work> work,
     shared[pod] = work->record.attachment.container_id;
   else
     keys.insert(pod);
-  turns_.add(
+  queue_.add(
       std::move(keys),
-      [this, work = std::move(work), begin](Turns::Done ends) {
+      [this, work = std::move(work), begin](KeyedQueue::Done ends) {
         work->turn_ends = std::move(ends);
         running_.insert(work);
         (this->*begin)(work);
@@ -253,11 +258,11 @@ std::string Attachments::conflict_text(const cni::Record& record) const {
 void Attachments::attach(cni::Record record, TimePoint deadline, OnAttached done) {
   // Checked before anything is kept or undone: a DEL with arguments that fail here would fail for ever, too.
   if (Result<Unit> good = check_record(record); !good) {
-    const auto refuse = [why = good.error(), done = std::move(done)](Turns::Done ends) {
+    const auto refuse = [why = good.error(), done = std::move(done)](KeyedQueue::Done ends) {
       ends();
       done(Error(why));
     };
-    return turns_.add({}, refuse);
+    return queue_.add({}, refuse);
   }
   // A pod has one sandbox at a time. Attachments of an earlier one, whose end was not reported, are undone
   // first.

@@ -13,7 +13,7 @@
 #include "kubelet/cni/invoke.h"
 #include "kubelet/cni/record.h"
 #include "kubelet/interfaces/host_addresses.h"
-#include "kubelet/interfaces/turns.h"
+#include "kubelet/interfaces/keyed_queue.h"
 #include "reactor/backoff.h"
 #include "reactor/base/log.h"
 #include "reactor/executor.h"
@@ -145,7 +145,7 @@ class Attachments {
   const std::map<std::string, Kept>& all() const { return kept_; }
   const Kept* find(const cni::Attachment& attachment) const;
   std::vector<cni::Attachment> of_sandbox(std::string_view container_id) const;
-  bool idle() const { return turns_.idle() && later_.empty(); }
+  bool idle() const { return queue_.idle() && later_.empty(); }
 
  private:
   // Running work holds itself through running_, so that the end of a plugin finds it.
@@ -196,7 +196,7 @@ class Attachments {
            void (Attachments::*begin)(const std::shared_ptr<Work>&));
 
   const Ports ports_;
-  Turns turns_;
+  KeyedQueue queue_;
   reactor::Semaphore adds_, dels_;
   std::map<std::string, reactor::Semaphore> dels_of_namespace_;  // namespaces with a running or waiting DEL
   std::map<std::string, Kept> kept_;

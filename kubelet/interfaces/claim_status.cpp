@@ -218,7 +218,7 @@ void ClaimStatus::write(const PreparedKey& key, const Waiting& one) {
                       .field_manager = "sliced/" + key.first},
                      {.on_done =
                           [this, key](std::string_view) {
-                            said_.forget();
+                            last_problem_.forget();
                             writing_.reset();
                             if (!changed_since_sent_) waiting_.erase(key);
                             look();
@@ -230,7 +230,7 @@ void ClaimStatus::on_failure(const PreparedKey& key, const kube::Failure& failur
   writing_.reset();
   const auto at = waiting_.find(key);
   const bool is_gone = failure.code == Errc::kNotFound || failure.code == Errc::kConflict;
-  if (!is_gone && said_.is_new(failure.what))
+  if (!is_gone && last_problem_.is_new(failure.what))
     log_.warning("ResourceClaim status not written",
                  {{"claim", describe(request_of(at->second.claim))},
                   {"problem", failure.what},

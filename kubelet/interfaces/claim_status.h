@@ -100,7 +100,7 @@ class ClaimStatus {
   std::optional<PreparedKey> writing_;
   kube::CallPtr call_;
   reactor::Ticket next_;
-  LastMessage said_;
+  LastMessage last_problem_;
 };
 
 }  // namespace sliced::kubelet

@@ -26,7 +26,8 @@ void limit_settings(const KnownEntry& known, const NetworkSettings& settings, cn
         known.vf_settings ? "--vf-settings none, with a policy without spec.allow that matches the device,"
                           : "--vf-settings none";
   } else if (known.vf_settings) {
-    rules.settings = known.vf_settings, rules.vlans = known.vlans;
+    rules.settings = known.vf_settings;
+    rules.vlans = known.vlans;
     rules.settings_source = "spec.allow of " + known.allowing_policies;
   }
 }

@@ -48,7 +48,7 @@ bool may_run(const nri::Container& container) { return container.state != nri::C
 }  // namespace
 
 // The attachment of a sandbox's missing interfaces.
-struct Sandboxes::Raising {
+struct Sandboxes::SandboxSetup {
   nri::PodSandbox pod;
   std::optional<nri::Reply> reply;
   TimePoint deadline{};
@@ -145,7 +145,7 @@ Result<Unit> Sandboxes::learn_pod(const nri::PodSandbox& pod, const nri::Contain
 
 void Sandboxes::run_pod_sandbox(nri::PodSandbox pod, nri::Reply reply) {
   running_->run(pod);
-  raise(std::move(pod), std::move(reply), true);
+  set_up(std::move(pod), std::move(reply), true);
 }
 
 void Sandboxes::create_container(nri::PodSandbox pod, nri::Container container, nri::Reply reply) {
@@ -154,10 +154,10 @@ void Sandboxes::create_container(nri::PodSandbox pod, nri::Container container, 
     return;
   }
   running_->create(pod, container);
-  raise(std::move(pod), std::move(reply), false);
+  set_up(std::move(pod), std::move(reply), false);
 }
 
-void Sandboxes::raise(nri::PodSandbox pod, nri::Reply reply, bool is_run) {
+void Sandboxes::set_up(nri::PodSandbox pod, nri::Reply reply, bool is_run) {
   auto missing = missing_of(pod);
   if (missing.empty()) {
     reply.agree();
@@ -182,24 +182,24 @@ void Sandboxes::raise(nri::PodSandbox pod, nri::Reply reply, bool is_run) {
   if (const std::string why = ports_.hook_time->refusal(pod.namespace_name, ports_.scheduler.now());
       !why.empty())
     return refuse("the interfaces of " + named(pod) + " are not made: " + why);
-  auto raising = std::make_shared<Raising>(
-      Raising{.pod = std::move(pod), .deadline = reply.deadline(), .missing = std::move(missing)});
-  if (is_run) raising->ends_in = running_;
-  raising->hook_time = ports_.hook_time;
-  raising->scheduler = &ports_.scheduler;
-  raising->begun = ports_.scheduler.now();
-  raising->reply = std::move(reply);
-  raising->took.resize(raising->missing.size());
-  raising->last_word = ports_.scheduler.after(
-      std::chrono::duration_cast<Millis>(raising->deadline - ports_.scheduler.now()) - kLastWord,
-      [raising = std::weak_ptr(raising)] {
-        const auto late = raising.lock();
+  auto setup = std::make_shared<SandboxSetup>(
+      SandboxSetup{.pod = std::move(pod), .deadline = reply.deadline(), .missing = std::move(missing)});
+  if (is_run) setup->ends_in = running_;
+  setup->hook_time = ports_.hook_time;
+  setup->scheduler = &ports_.scheduler;
+  setup->begun = ports_.scheduler.now();
+  setup->reply = std::move(reply);
+  setup->took.resize(setup->missing.size());
+  setup->last_word = ports_.scheduler.after(
+      std::chrono::duration_cast<Millis>(setup->deadline - ports_.scheduler.now()) - kLastWord,
+      [setup = std::weak_ptr(setup)] {
+        const auto late = setup.lock();
         if (!late) return;
         if (late->why.empty())
           late->why = "the interfaces of " + named(late->pod) + " are not there in time" + late->times();
         late->refuse();
       });
-  attach_all(raising);
+  attach_all(setup);
 }
 
 // The kubelet creates another sandbox every few seconds. A problem that differs only in the sandbox's name is
@@ -209,69 +209,72 @@ void Sandboxes::log_rejected(const nri::PodSandbox& pod, const std::string& why)
   for (const std::string& own : {pod.id, pod.network_namespace})
     for (size_t at = 0; !own.empty() && (at = problem.find(own, at)) != std::string::npos;)
       problem.erase(at, own.size());
-  if (said_.is_new(pod.uid, problem))
+  if (rejections_.is_new(pod.uid, problem))
     ports_.log.warning("pod sandbox rejected: its network interfaces could not be attached",
                        {{"pod", named(pod)}, {"sandbox", pod.id}, {"problem", why}});
 }
 
-void Sandboxes::attach_all(const std::shared_ptr<Raising>& raising) {
-  for (size_t i = 0; i < raising->missing.size(); ++i)
-    ports_.attachments.attach(record_of(raising->missing[i], raising->pod), raising->deadline - kLastWord,
-                              [this, raising, i, alive = std::weak_ptr(life_)](Result<cni::Attached> made) {
-                                if (!alive.expired()) attached(raising, i, std::move(made));
+void Sandboxes::attach_all(const std::shared_ptr<SandboxSetup>& setup) {
+  for (size_t i = 0; i < setup->missing.size(); ++i)
+    ports_.attachments.attach(record_of(setup->missing[i], setup->pod), setup->deadline - kLastWord,
+                              [this, setup, i, alive = std::weak_ptr(life_)](Result<cni::Attached> made) {
+                                if (!alive.expired()) attached(setup, i, std::move(made));
                               });
 }
 
-void Sandboxes::attached(const std::shared_ptr<Raising>& raising, size_t index, Result<cni::Attached> made) {
-  const WantedInterface& one = raising->missing[index];
-  raising->took[index] = std::chrono::duration_cast<Millis>(ports_.scheduler.now() - raising->begun);
-  if (raising->is_taken_down) return;
+void Sandboxes::attached(const std::shared_ptr<SandboxSetup>& setup, size_t index,
+                         Result<cni::Attached> made) {
+  const WantedInterface& one = setup->missing[index];
+  setup->took[index] = std::chrono::duration_cast<Millis>(ports_.scheduler.now() - setup->begun);
+  if (setup->is_taken_down) return;
   if (!made) {
-    const std::string times = made.error().code == Errc::kTimeout ? raising->times() : "";
-    return take_down(raising, named(one) + ": " + made.error().what + times);
+    const std::string times = made.error().code == Errc::kTimeout ? setup->times() : "";
+    return take_down(setup, named(one) + ": " + made.error().what + times);
   }
-  ports_.log.info("interface attached", {{"pod", named(raising->pod)},
-                                         {"sandbox", raising->pod.id},
+  ports_.log.info("interface attached", {{"pod", named(setup->pod)},
+                                         {"sandbox", setup->pod.id},
                                          {"interface", one.interface},
                                          {"device", one.device},
                                          {"claim", one.claim_text}});
-  handlers_.on_attached({one, raising->pod.id, *made});
-  if (raising->left() > 0) return;
-  raising->last_word.reset();
-  if (!raising->reply || !raising->reply->agree())
-    return take_down(raising,
-                     "the runtime did not wait for the interfaces of " + named(raising->pod) + " any more");
-  if (const size_t rejected = said_.end(raising->pod.uid); rejected > 0)
+  handlers_.on_attached({one, setup->pod.id, *made});
+  if (setup->left() > 0) return;
+  setup->last_word.reset();
+  if (!setup->reply || !setup->reply->agree())
+    return take_down(setup,
+                     "the runtime did not wait for the interfaces of " + named(setup->pod) + " any more");
+  if (const size_t rejected = rejections_.end(setup->pod.uid); rejected > 0)
     ports_.log.info("pod sandbox accepted after it was rejected",
-                    {{"pod", named(raising->pod)}, {"sandbox", raising->pod.id}, {"rejected", rejected}});
+                    {{"pod", named(setup->pod)}, {"sandbox", setup->pod.id}, {"rejected", rejected}});
 }
 
 // Detaches the interfaces of this call, then refuses it, at its deadline at the latest.
-void Sandboxes::take_down(const std::shared_ptr<Raising>& raising, const std::string& why) {
-  raising->is_taken_down = true;
-  raising->why = why;
-  log_rejected(raising->pod, why);
+void Sandboxes::take_down(const std::shared_ptr<SandboxSetup>& setup, const std::string& why) {
+  setup->is_taken_down = true;
+  setup->why = why;
+  log_rejected(setup->pod, why);
   std::vector<cni::Attachment> made;
-  for (const WantedInterface& one : raising->missing) {
-    cni::Record record = record_of(one, raising->pod);
+  for (const WantedInterface& one : setup->missing) {
+    cni::Record record = record_of(one, setup->pod);
     const auto* kept = ports_.attachments.find(record.attachment);
     if (kept == nullptr || are_of_one(kept->record, record)) made.push_back(std::move(record.attachment));
   }
-  raising->to_undo = made.size();
-  if (made.empty()) return raising->refuse();
+  setup->to_undo = made.size();
+  if (made.empty()) return setup->refuse();
   for (const cni::Attachment& one : made)
-    ports_.attachments.detach(one, [raising](const Result<Unit>&) {
-      if (--raising->to_undo == 0) raising->refuse();
+    ports_.attachments.detach(one, [setup](const Result<Unit>&) {
+      if (--setup->to_undo == 0) setup->refuse();
     });
 }
 
 // ---- down
 
-void Sandboxes::stop_pod_sandbox(nri::PodSandbox pod, nri::Reply reply) { lower(pod, std::move(reply)); }
+void Sandboxes::stop_pod_sandbox(nri::PodSandbox pod, nri::Reply reply) { detach_all(pod, std::move(reply)); }
 
-void Sandboxes::remove_pod_sandbox(nri::PodSandbox pod, nri::Reply reply) { lower(pod, std::move(reply)); }
+void Sandboxes::remove_pod_sandbox(nri::PodSandbox pod, nri::Reply reply) {
+  detach_all(pod, std::move(reply));
+}
 
-void Sandboxes::lower(const nri::PodSandbox& pod, nri::Reply reply) {
+void Sandboxes::detach_all(const nri::PodSandbox& pod, nri::Reply reply) {
   running_->end(pod.id);
   forget_trouble([&](const std::string& sandbox) { return sandbox == pod.id; });
   const auto attachments = ports_.attachments.of_sandbox(pod.id);

@@ -87,21 +87,21 @@ class Sandboxes final : public nri::Hooks {
 
  private:
   // A call that waits for interfaces; their callbacks hold it.
-  struct Raising;
+  struct SandboxSetup;
   using Entry = std::tuple<std::string, std::string, std::string>;  // driver, pool, device
   struct Trouble {
     std::string sandbox_id, text;
   };
 
   // is_run: RunPodSandbox; a sandbox that is refused then does not run.
-  void raise(nri::PodSandbox pod, nri::Reply reply, bool is_run);
+  void set_up(nri::PodSandbox pod, nri::Reply reply, bool is_run);
   void log_rejected(const nri::PodSandbox& pod, const std::string& why);
   // Attaches all concurrently; the last one answers the call.
-  void attach_all(const std::shared_ptr<Raising>& raising);
-  void attached(const std::shared_ptr<Raising>& raising, size_t index, Result<cni::Attached> made);
+  void attach_all(const std::shared_ptr<SandboxSetup>& setup);
+  void attached(const std::shared_ptr<SandboxSetup>& setup, size_t index, Result<cni::Attached> made);
   // Detaches the interfaces of this call, then refuses it; 50 ms before its deadline at the latest.
-  void take_down(const std::shared_ptr<Raising>& raising, const std::string& why);
-  void lower(const nri::PodSandbox& pod, nri::Reply reply);
+  void take_down(const std::shared_ptr<SandboxSetup>& setup, const std::string& why);
+  void detach_all(const nri::PodSandbox& pod, nri::Reply reply);
   void forget_trouble(const std::function<bool(const std::string& sandbox_id)>& is_gone);
   // Records the pod for claims that were reserved for it after they were prepared. Errors: kInvalid if the
   // container has such a claim and the pod's texts cannot be stored.
@@ -121,7 +121,7 @@ class Sandboxes final : public nri::Hooks {
   const std::function<const PreparedClaims&()> prepared_;
   const Handlers handlers_;
   std::map<Entry, Trouble> troubles_;
-  FailureLog said_;  // rejected sandboxes, by uid of the pod
+  FailureLog rejections_;  // rejected sandboxes, by uid of the pod
   const std::shared_ptr<RunningSandboxes> running_ =
       std::make_shared<RunningSandboxes>();  // shared with waiting calls
   const std::shared_ptr<int> life_ = std::make_shared<int>();

@@ -82,7 +82,10 @@ void Server::State::take(const std::shared_ptr<State>& self, const Frame& frame)
   if (frame.too_large)
     return refuse(frame.stream, Code::kResourceExhausted,
                   "a message of more than " + std::to_string(kFrameDataMax) + " bytes");
-  if (frame.type == FrameType::kResponse) return void(++ignored);  // this side sends no requests
+  if (frame.type == FrameType::kResponse) {  // this side sends no requests
+    ++ignored;
+    return;
+  }
   if (frame.type != FrameType::kRequest)
     return refuse(frame.stream, Code::kInvalidArgument, "no stream is open, and none can be opened");
   if (frame.stream % 2 != 1 || frame.stream <= last_stream)

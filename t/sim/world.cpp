@@ -453,7 +453,7 @@ void World::judge_kept(const policy::Decision& decision) {
   if (const std::string what = difference_of(decision, anew); !what.empty())
     return fail("I2", "deciding everything anew gives other " + what);
   for (const char* driver : {kDriver, kExposureDriver}) {
-    const daemon::Offer& offer = daemon->offer_of(driver);
+    const daemon::PoolPublisher& offer = daemon->offer_of(driver);
     const publishers::Publisher& publisher = offer.publisher();
     if (decision.awaits_pods && offer.is_put_off()) continue;  // it is not published yet
     for (const policy::DesiredPool& pool : publisher.desired()) {
@@ -469,7 +469,7 @@ void World::judge_kept(const policy::Decision& decision) {
 
 // What a verdict calls offered is to be published, and nothing else is.
 void World::judge_verdicts(const policy::Decision& decision) {
-  const daemon::Offer& offer = daemon->offer_of(kDriver);
+  const daemon::PoolPublisher& offer = daemon->offer_of(kDriver);
   const publishers::Publisher& publisher = offer.publisher();
   if (!publisher.has_desired()) return;
   if (decision.awaits_pods && offer.is_put_off()) return;  // it is not published yet

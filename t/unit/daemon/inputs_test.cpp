@@ -41,8 +41,8 @@ struct InputsTest : testing::Test {
     slice.meta.name = publishers::slice_name(0, slice.driver, "node-a", slice.pool.name, 0);
     slice.meta.uid = "uid";
     for (const std::string& name : names) slice.devices.push_back(kube::Device{.name = name});
-    const Offer::Item item{{"", slice.meta.name}, "uid", "7", slice};
-    offers[which].apply(Relisted<Offer::Item>{{item}, "start"});
+    const PoolPublisher::Item item{{"", slice.meta.name}, "uid", "7", slice};
+    offers[which].apply(Relisted<PoolPublisher::Item>{{item}, "start"});
     charges.learn(slice);
   }
 
@@ -60,8 +60,8 @@ struct InputsTest : testing::Test {
                                     .node = "node-a"},
                                    [] {}};
   Settling settling{scheduler, 100ms, 250ms, [] {}};
-  Offers offers{Offer{ports, options.sriov_driver_name, {[] {}, {}, {}, {}}},
-                Offer{ports, options.exposure_driver_name, {[] {}, {}, {}, {}}}};
+  PoolPublishers offers{PoolPublisher{ports, options.sriov_driver_name, {[] {}, {}, {}, {}}},
+                        PoolPublisher{ports, options.exposure_driver_name, {[] {}, {}, {}, {}}}};
 };
 
 TEST_F(InputsTest, AreWhatEachKnows) {

@@ -39,8 +39,8 @@ struct PlanTest : testing::Test {
   fake::FakeCluster cluster{scheduler};
   fake::MemoryLog log;
   kube::Ports ports{cluster, scheduler, log, [] { return 0.5; }};
-  Offers offers{Offer{ports, options.sriov_driver_name, {[] {}, {}, {}, {}}},
-                Offer{ports, options.exposure_driver_name, {[] {}, {}, {}, {}}}};
+  PoolPublishers offers{PoolPublisher{ports, options.sriov_driver_name, {[] {}, {}, {}, {}}},
+                        PoolPublisher{ports, options.exposure_driver_name, {[] {}, {}, {}, {}}}};
   policy::Decision decision;
   const policy::Decision* before = nullptr;
   bool are_pods_being_read = false;

@@ -31,7 +31,7 @@ struct Verdicts : testing::Test, fixture::DaemonWorld {
     auto made = verdicts_page(*daemon, query);
     if (const auto* answer = std::get_if<status::Answer>(&made)) return {answer->status, answer->body};
     std::string out;
-    auto& pieces = std::get<status::Pieces>(made);
+    auto& pieces = std::get<status::Fragments>(made);
     for (std::string piece = pieces.next(); !piece.empty(); piece = pieces.next()) out += piece;
     return {200, out};
   }

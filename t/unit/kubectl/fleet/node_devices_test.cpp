@@ -34,10 +34,10 @@ TEST(NodeDevices, AVfOfAPfThatAPodHasAsAWholeIsUsedUp) {
   kube::ResourceSlice of = slice(kDrivers.exposure, 1, {pf, one});
   of.shared_counters = {{"pf", {{"slots", kube::Quantity(2)}}}};
   Fleet fleet({kDrivers.sriov, kDrivers.exposure});
-  EXPECT_EQ(device_lines("n", {of}, fleet, kDrivers)[1].stands, DeviceStands::kFree);
+  EXPECT_EQ(device_lines("n", {of}, fleet, kDrivers)[1].state, DeviceState::kFree);
   fleet.put_claim({.id = "ns/x", .users = {"p"}, .devices = {{kDrivers.exposure, "n", "pf"}}});
   const DeviceLine line = device_lines("n", {of}, fleet, kDrivers)[1];
-  EXPECT_EQ(line.stands, DeviceStands::kUsedUp);
+  EXPECT_EQ(line.state, DeviceState::kUsedUp);
   EXPECT_EQ(line.why, "takes 1 of counter pf/slots of pool n, and 0 is left");
 }
 
@@ -50,7 +50,7 @@ TEST(NodeDevices, AVfOfAnotherCompatibilityGroupIsUsedUp) {
   Fleet fleet({kDrivers.sriov, kDrivers.exposure});
   fleet.put_claim({.id = "ns/x", .users = {"p"}, .devices = {{kDrivers.exposure, "n", "pf"}}});
   const DeviceLine line = device_lines("n", {of}, fleet, kDrivers)[1];
-  EXPECT_EQ(line.stands, DeviceStands::kUsedUp);
+  EXPECT_EQ(line.state, DeviceState::kUsedUp);
   EXPECT_EQ(line.why,
             "its compatibility groups of counter set pf of pool n are not those of the devices in use");
 }

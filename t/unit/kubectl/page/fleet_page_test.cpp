@@ -65,8 +65,8 @@ TEST(FleetPage, DevicesOfANodeAreToldWithWhoHasOrHidesThem) {
   facts.node = "a";
   EXPECT_NE(fleet_page(facts).find("<p>There is none.</p>"), std::string::npos);
   facts.devices = {
-      {.entry = "vf-0", .pci = "0000:3b:01.0", .stands = DeviceStands::kAllocated, .claims = {"ns/c"}},
-      {.pci = "0000:3b:01.1", .stands = DeviceStands::kHidden, .why = "no-vfs: excluded"}};
+      {.entry = "vf-0", .pci = "0000:3b:01.0", .state = DeviceState::kAllocated, .claims = {"ns/c"}},
+      {.pci = "0000:3b:01.1", .state = DeviceState::kHidden, .why = "no-vfs: excluded"}};
   facts.problem = "a slice cannot be read";
   const std::string text = fleet_page(facts);
   EXPECT_NE(

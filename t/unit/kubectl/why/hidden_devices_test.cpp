@@ -159,7 +159,7 @@ TEST(HiddenDevices, ANodesHiddenDevicesStandBesideWhatItOffers) {
   ASSERT_EQ(lines.size(), 4u) << "0000:3b:01.1 is offered by a slice that is newer than the report";
   EXPECT_EQ(std::ranges::count(lines, "0000:3b:01.1", &DeviceLine::pci), 1);
   EXPECT_EQ(lines[0].pci, "0000:3b:01.0");
-  EXPECT_EQ(lines[0].stands, DeviceStands::kHidden);
+  EXPECT_EQ(lines[0].state, DeviceState::kHidden);
   EXPECT_EQ(lines[0].why, "DeviceExposurePolicy no-vfs excludes it");
 }
 

@@ -1,4 +1,4 @@
-#include "daemon/status/pieces.h"
+#include "daemon/status/fragments.h"
 
 #include <utility>
 
@@ -7,18 +7,19 @@ namespace {
 
 constexpr Millis kPieceMax{5'000}, kWholeMax{60'000};
 
-Answer head_of(Pieces pieces) {
+Answer head_of(Fragments pieces) {
   return {.content_type = std::move(pieces.content_type), .headers = std::move(pieces.headers)};
 }
 
 class PieceCall final : public http::Call {
  public:
-  PieceCall(const Workshop& workshop, http::Response& response, Pieces pieces, std::shared_ptr<size_t> going)
-      : executor_(workshop.executor),
+  PieceCall(const FragmentBuilder& builder, http::Response& response, Fragments pieces,
+            std::shared_ptr<size_t> going)
+      : executor_(builder.executor),
         response_(response),
         next_(std::make_shared<const std::function<std::string()>>(std::move(pieces.next))),
         going_(std::move(going)),
-        end_(workshop.scheduler.after(kWholeMax, [this] { give_up(); })) {
+        end_(builder.scheduler.after(kWholeMax, [this] { give_up(); })) {
     ++*going_;
     begin(response_, head_of(std::move(pieces)));
     ask();
@@ -34,7 +35,10 @@ class PieceCall final : public http::Call {
     job_ = executor_.run([next = next_, piece] { *piece = (*next)(); }, kPieceMax,
                          [this, piece](bool finished) {
                            const auto over = std::move(job_);
-                           finished ? send_on(std::move(*piece)) : give_up();  // its worker may continue
+                           if (finished)
+                             send_on(std::move(*piece));
+                           else
+                             give_up();  // its worker may continue
                          });
   }
   void give_up() {
@@ -61,14 +65,14 @@ class PieceCall final : public http::Call {
 
 }  // namespace
 
-LongPage in_pieces(Workshop workshop, size_t at_once_max,
-                   std::function<std::variant<Answer, Pieces>(std::string_view query)> make) {
+LongPage in_fragments(FragmentBuilder builder, size_t at_once_max,
+                      std::function<std::variant<Answer, Fragments>(std::string_view query)> make) {
   auto head = [make](std::string_view query) {
     auto made = make(query);
     auto* answer = std::get_if<Answer>(&made);
-    return answer != nullptr ? std::move(*answer) : head_of(std::get<Pieces>(std::move(made)));
+    return answer != nullptr ? std::move(*answer) : head_of(std::get<Fragments>(std::move(made)));
   };
-  auto serve = [workshop, at_once_max, make = std::move(make), going = std::make_shared<size_t>(0)](
+  auto serve = [builder, at_once_max, make = std::move(make), going = std::make_shared<size_t>(0)](
                    std::string_view query, http::Response& response) -> std::unique_ptr<http::Call> {
     if (*going >= at_once_max) {
       send(response, {.status = 503,
@@ -81,7 +85,7 @@ LongPage in_pieces(Workshop workshop, size_t at_once_max,
       send(response, std::move(*answer));
       return nullptr;
     }
-    return std::make_unique<PieceCall>(workshop, response, std::get<Pieces>(std::move(made)), going);
+    return std::make_unique<PieceCall>(builder, response, std::get<Fragments>(std::move(made)), going);
   };
   return {.serve = std::move(serve), .head = std::move(head)};
 }

@@ -1,4 +1,4 @@
-#include "daemon/offer.h"
+#include "daemon/pool_publisher.h"
 
 #include <algorithm>
 #include <string_view>
@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kNamesInLog = 8;
 
 // A slice that cannot be decoded differs from the desired one; the publisher determines whether it is ours.
-kube::ResourceSlice slice_of(const Offer::Item& item) {
+kube::ResourceSlice slice_of(const PoolPublisher::Item& item) {
   return item.value ? *item.value : publishers::unread_slice(item.id.name, item.uid, item.resource_version);
 }
 
@@ -28,7 +28,7 @@ std::string some_of(const std::vector<std::string>& names) {
 
 }  // namespace
 
-Offer::Offer(kube::Ports ports, std::string driver, Handlers handlers)
+PoolPublisher::PoolPublisher(kube::Ports ports, std::string driver, Handlers handlers)
     : log_(ports.log),
       driver_(std::move(driver)),
       publisher_(std::move(ports), driver_,
@@ -44,7 +44,7 @@ Offer::Offer(kube::Ports ports, std::string driver, Handlers handlers)
   publisher_.permit(false);
 }
 
-std::vector<const kube::ResourceSlice*> Offer::apply(const Event& event) {
+std::vector<const kube::ResourceSlice*> PoolPublisher::apply(const Event& event) {
   std::vector<const kube::ResourceSlice*> shown;
   if (const auto* changed = std::get_if<Changed<Item>>(&event)) {
     publisher_.on_slices(Changed<kube::ResourceSlice>{slice_of(changed->now)});
@@ -62,36 +62,36 @@ std::vector<const kube::ResourceSlice*> Offer::apply(const Event& event) {
   return shown;
 }
 
-bool Offer::is_there(const std::string& node) const {
+bool PoolPublisher::is_there(const std::string& node) const {
   return std::ranges::any_of(publisher_.observed(), [&](const auto& entry) {
     return publishers::is_ours(entry.second, driver_, node);
   });
 }
 
-bool Offer::empty_quarantine() { return !std::exchange(quarantine_, {}).empty(); }
+bool PoolPublisher::empty_quarantine() { return !std::exchange(quarantine_, {}).empty(); }
 
-const std::vector<policy::DesiredPool>& Offer::desired_last() const {
+const std::vector<policy::DesiredPool>& PoolPublisher::desired_last() const {
   return publisher_.desired().empty() ? before_gap_ : publisher_.desired();
 }
 
-void Offer::forsake() {
+void PoolPublisher::on_node_deleted() {
   if (!publisher_.desired().empty()) before_gap_ = publisher_.desired();
   publisher_.clear_desired();
 }
 
-void Offer::set_desired(std::vector<policy::DesiredPool> pools, publishers::NodeIdentity node) {
+void PoolPublisher::set_desired(std::vector<policy::DesiredPool> pools, publishers::NodeIdentity node) {
   publisher_.set_desired(std::move(pools), std::move(node));
   before_gap_.clear();
   is_put_off_ = false;
 }
 
-void Offer::put_off() {
+void PoolPublisher::put_off() {
   publisher_.await_desired();
   is_put_off_ = true;
 }
 
-std::optional<policy::OfferDifference> Offer::difference(const std::vector<policy::DesiredPool>& pools,
-                                                         bool is_first) const {
+std::optional<policy::OfferDifference> PoolPublisher::difference(
+    const std::vector<policy::DesiredPool>& pools, bool is_first) const {
   std::vector<const kube::Device*> before;
   for (const auto& pool : publisher_.desired())
     for (const kube::Device& device : pool.devices) before.push_back(&device);
@@ -117,8 +117,8 @@ std::optional<policy::OfferDifference> Offer::difference(const std::vector<polic
   return out;
 }
 
-void Offer::log(const policy::OfferDifference& difference, const std::vector<policy::DesiredPool>& pools,
-                const Origin& origin) const {
+void PoolPublisher::log(const policy::OfferDifference& difference,
+                        const std::vector<policy::DesiredPool>& pools, const Origin& origin) const {
   size_t offered = 0;
   for (const auto& pool : pools) offered += pool.devices.size();
   log_.info(origin.is_first ? "decided" : "offer changed", {{"driver", driver_},

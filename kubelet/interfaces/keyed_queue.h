@@ -15,11 +15,11 @@ namespace sliced::kubelet {
 /// key, so none waits forever. The caller bounds the number of waiting works. Ownership: the destructor drops
 /// waiting works; the `done` of a running one is then ignored. Reentry: nothing starts within add() or done.
 /// Cost: each change scans all waiting works. Threads: the loop's.
-class Turns {
+class KeyedQueue {
  public:
   using Done = std::function<void()>;
-  explicit Turns(reactor::Scheduler& scheduler) : scheduler_(scheduler) {}
-  Turns(const Turns&) = delete;
+  explicit KeyedQueue(reactor::Scheduler& scheduler) : scheduler_(scheduler) {}
+  KeyedQueue(const KeyedQueue&) = delete;
 
   /// keys: used exclusively; without any, the work does not wait. shared: further keys, each with the name of
   /// a group: works of one group run concurrently, and exclude all other works with the key. begin: called in

@@ -1,4 +1,4 @@
-#include "daemon/problem_teller.h"
+#include "daemon/problem_reporter.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include "t/fake/memory_log.h"
 
 namespace sliced::daemon {
-namespace problem_teller_test {
+namespace problem_reporter_test {
 
-struct ProblemTellerTest : testing::Test {
+struct ProblemReporterTest : testing::Test {
   void add_broken(const std::string& name) {
     const WatchedPolicy<policy::SriovPolicy> item{
         {"ns", name}, "uid", "1", Error{Errc::kInvalid, "cannot be read"}};
@@ -30,10 +30,10 @@ struct ProblemTellerTest : testing::Test {
 
   PolicyBook book;
   fake::MemoryLog log;
-  ProblemTeller teller{log};
+  ProblemReporter teller{log};
 };
 
-TEST_F(ProblemTellerTest, WhatLastsIsSaidOnce) {
+TEST_F(ProblemReporterTest, WhatLastsIsSaidOnce) {
   add_broken("a");
   tell({"a device is held back"});
   EXPECT_EQ(log.lines.size(), 2u) << log.all();
@@ -47,7 +47,7 @@ TEST_F(ProblemTellerTest, WhatLastsIsSaidOnce) {
   EXPECT_EQ(log.count("policy ns/b"), 1u);
 }
 
-TEST_F(ProblemTellerTest, WhatComesBackIsNews) {
+TEST_F(ProblemReporterTest, WhatComesBackIsNews) {
   add_broken("a");
   tell({"note"});
   remove("a");
@@ -58,7 +58,7 @@ TEST_F(ProblemTellerTest, WhatComesBackIsNews) {
   EXPECT_EQ(log.lines.size(), 2u) << log.all();
 }
 
-TEST_F(ProblemTellerTest, OfOneChangeNoMoreIsSaidThanSomebodyReads) {
+TEST_F(ProblemReporterTest, OfOneChangeNoMoreIsSaidThanSomebodyReads) {
   for (int i = 0; i < 250; ++i) add_broken("p" + std::to_string(i));
   tell();
   EXPECT_EQ(log.lines.size(), 101u);
@@ -67,5 +67,5 @@ TEST_F(ProblemTellerTest, OfOneChangeNoMoreIsSaidThanSomebodyReads) {
   EXPECT_EQ(log.lines.size(), 0u) << "nor the next time";
 }
 
-}  // namespace problem_teller_test
+}  // namespace problem_reporter_test
 }  // namespace sliced::daemon

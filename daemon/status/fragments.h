@@ -15,14 +15,14 @@ namespace sliced::status {
 
 /// next: returns the next piece, "" at the end. Called on workers, one call at a time, so its captures are
 /// its own or immutable.
-struct Pieces {
+struct Fragments {
   std::string content_type;
   std::function<std::string()> next;
   http::Headers headers = {};  // in addition to the common ones
 };
 
 /// Where pieces are built.
-struct Workshop {
+struct FragmentBuilder {
   reactor::Executor& executor;
   reactor::Scheduler& scheduler;
 };
@@ -33,8 +33,8 @@ struct Workshop {
 /// aborts the connection, so that the answer is not taken for complete.
 /// Threads: make and everything else on the loop, next on workers. A worker completes its piece even without
 /// a client, and may outlive the call.
-/// Ownership: the workshop outlives the page and its calls.
-LongPage in_pieces(Workshop workshop, size_t at_once_max,
-                   std::function<std::variant<Answer, Pieces>(std::string_view query)> make);
+/// Ownership: the builder outlives the page and its calls.
+LongPage in_fragments(FragmentBuilder builder, size_t at_once_max,
+                      std::function<std::variant<Answer, Fragments>(std::string_view query)> make);
 
 }  // namespace sliced::status

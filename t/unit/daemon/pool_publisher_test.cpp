@@ -1,4 +1,4 @@
-#include "daemon/offer.h"
+#include "daemon/pool_publisher.h"
 
 #include <gtest/gtest.h>
 
@@ -15,8 +15,8 @@ using fixture::devices;
 using fixture::kNode;
 using fixture::pool;
 
-struct OfferTest : testing::Test {
-  static Offer::Item item(const std::string& name, int count) {
+struct PoolPublisherTest : testing::Test {
+  static PoolPublisher::Item item(const std::string& name, int count) {
     kube::ResourceSlice slice;
     slice.driver = fixture::kDriver;
     slice.node_name = kNode.name;
@@ -26,7 +26,7 @@ struct OfferTest : testing::Test {
     slice.devices = devices(0, count);
     return {{"", name}, slice.meta.uid, "7", std::move(slice)};
   }
-  static Offer::Item unreadable(const std::string& name) {
+  static PoolPublisher::Item unreadable(const std::string& name) {
     return {{"", name}, "uid-" + name, "7", Error{Errc::kInvalid, "cannot be read"}};
   }
   size_t writes() { return cluster.writes().size(); }
@@ -35,13 +35,14 @@ struct OfferTest : testing::Test {
   fake::FakeCluster cluster{scheduler};
   fake::MemoryLog log;
   int refused = 0;
-  Offer offer{kube::Ports{cluster, scheduler, log, [] { return 0.5; }},
-              fixture::kDriver,
-              {.on_refused = [this] { ++refused; }, .on_lost = {}, .on_settled = {}, .on_adopted = {}}};
+  PoolPublisher offer{
+      kube::Ports{cluster, scheduler, log, [] { return 0.5; }},
+      fixture::kDriver,
+      {.on_refused = [this] { ++refused; }, .on_lost = {}, .on_settled = {}, .on_adopted = {}}};
 };
 
-TEST_F(OfferTest, NothingIsWrittenBeforeItIsPermitted) {
-  offer.apply(Relisted<Offer::Item>{{}, "start"});
+TEST_F(PoolPublisherTest, NothingIsWrittenBeforeItIsPermitted) {
+  offer.apply(Relisted<PoolPublisher::Item>{{}, "start"});
   offer.set_desired({pool(devices(0, 2))}, kNode);
   scheduler.advance(1s);
   EXPECT_EQ(writes(), 0u);
@@ -50,22 +51,22 @@ TEST_F(OfferTest, NothingIsWrittenBeforeItIsPermitted) {
   EXPECT_EQ(writes(), 1u);
 }
 
-TEST_F(OfferTest, ShowsWhatItsSourceSays) {
+TEST_F(PoolPublisherTest, ShowsWhatItsSourceSays) {
   const auto names = [](const std::vector<const kube::ResourceSlice*>& shown) {
     std::vector<std::string> out;
     for (const auto* one : shown) out.push_back(one->meta.name);
     return out;
   };
-  EXPECT_EQ(names(offer.apply(Relisted<Offer::Item>{{item("a", 1), unreadable("b")}, "start"})),
+  EXPECT_EQ(names(offer.apply(Relisted<PoolPublisher::Item>{{item("a", 1), unreadable("b")}, "start"})),
             (std::vector<std::string>{"a", "b"}))
       << "one that cannot be read is there all the same";
-  EXPECT_EQ(names(offer.apply(Changed<Offer::Item>{item("c", 1)})), std::vector<std::string>{"c"});
-  EXPECT_TRUE(offer.apply(Removed<Offer::Item>{{"", "a"}}).empty());
+  EXPECT_EQ(names(offer.apply(Changed<PoolPublisher::Item>{item("c", 1)})), std::vector<std::string>{"c"});
+  EXPECT_TRUE(offer.apply(Removed<PoolPublisher::Item>{{"", "a"}}).empty());
   EXPECT_EQ(offer.publisher().observed().size(), 2u);
 }
 
 // What the server refuses is kept here, told once, and tried again when somebody says so.
-TEST_F(OfferTest, WhatIsRefusedIsInQuarantine) {
+TEST_F(PoolPublisherTest, WhatIsRefusedIsInQuarantine) {
   cluster.on_admit = [](const fake::Request&, kube::Json&) -> std::optional<kube::Failure> {
     return kube::Failure{.code = Errc::kInvalid,
                          .http_status = 422,
@@ -74,7 +75,7 @@ TEST_F(OfferTest, WhatIsRefusedIsInQuarantine) {
                          .fields = {"spec.devices[0].name"}};
   };
   EXPECT_FALSE(offer.empty_quarantine());
-  offer.apply(Relisted<Offer::Item>{{}, "start"});
+  offer.apply(Relisted<PoolPublisher::Item>{{}, "start"});
   offer.set_desired({pool(devices(0, 1))}, kNode);
   offer.publisher().permit(true);
   scheduler.advance(1s);
@@ -85,20 +86,20 @@ TEST_F(OfferTest, WhatIsRefusedIsInQuarantine) {
   EXPECT_TRUE(offer.quarantine().empty());
 }
 
-TEST_F(OfferTest, WhileTheNodeIsGoneWhatWasDesiredIsRemembered) {
+TEST_F(PoolPublisherTest, WhileTheNodeIsGoneWhatWasDesiredIsRemembered) {
   offer.set_desired({pool(devices(0, 2))}, kNode);
-  offer.forsake();
+  offer.on_node_deleted();
   EXPECT_FALSE(offer.publisher().has_desired());
   ASSERT_EQ(offer.desired_last().size(), 1u);
   EXPECT_EQ(offer.desired_last()[0].devices.size(), 2u);
-  offer.forsake();
+  offer.on_node_deleted();
   EXPECT_EQ(offer.desired_last().size(), 1u) << "twice is once";
   offer.set_desired({pool(devices(0, 3))}, kNode);
   EXPECT_EQ(offer.desired_last()[0].devices.size(), 3u);
 }
 
-TEST_F(OfferTest, WhatIsPutOffIsNotWrittenUntilSomethingIsDesired) {
-  offer.apply(Relisted<Offer::Item>{{}, "start"});
+TEST_F(PoolPublisherTest, WhatIsPutOffIsNotWrittenUntilSomethingIsDesired) {
+  offer.apply(Relisted<PoolPublisher::Item>{{}, "start"});
   offer.publisher().permit(true);
   offer.set_desired({pool(devices(0, 2))}, kNode);
   offer.put_off();
@@ -112,8 +113,9 @@ TEST_F(OfferTest, WhatIsPutOffIsNotWrittenUntilSomethingIsDesired) {
   EXPECT_FALSE(offer.is_put_off());
 }
 
-TEST_F(OfferTest, TellsWhatItGainsLosesAndChanges) {
-  const auto logged = [&](const std::vector<policy::DesiredPool>& pools, const Offer::Origin& origin) {
+TEST_F(PoolPublisherTest, TellsWhatItGainsLosesAndChanges) {
+  const auto logged = [&](const std::vector<policy::DesiredPool>& pools,
+                          const PoolPublisher::Origin& origin) {
     const auto difference = offer.difference(pools, origin.is_first);
     if (difference) offer.log(*difference, pools, origin);
     return difference.has_value();

@@ -1,4 +1,4 @@
-#include "daemon/status/pieces.h"
+#include "daemon/status/fragments.h"
 
 #include <gtest/gtest.h>
 
@@ -13,17 +13,17 @@ using namespace std::chrono_literals;
 struct PiecesTest : testing::Test, http::ServerWorld {
   PiecesTest() : http::ServerWorld({.stall_max = 10s}) {
     server = std::make_unique<http::Server>(
-        time,
-        serve_pages({{"/long", in_pieces({executor, time}, 2,
-                                         [this](std::string_view query) -> std::variant<Answer, Pieces> {
-                                           if (query == "none")
-                                             return Answer{.status = 404, .body = "none\n"};
-                                           return Pieces{"application/json", [this, left = 20]() mutable {
-                                                           if (left-- == 0) return std::string();
-                                                           ++made;
-                                                           return std::string(20'000, 'a' + left % 26);
-                                                         }};
-                                         })}}));
+        time, serve_pages(
+                  {{"/long", in_fragments({executor, time}, 2,
+                                          [this](std::string_view query) -> std::variant<Answer, Fragments> {
+                                            if (query == "none")
+                                              return Answer{.status = 404, .body = "none\n"};
+                                            return Fragments{"application/json", [this, left = 20]() mutable {
+                                                               if (left-- == 0) return std::string();
+                                                               ++made;
+                                                               return std::string(20'000, 'a' + left % 26);
+                                                             }};
+                                          })}}));
   }
   fake::WireEnd& ask(const std::string& head, bool reads = true) {
     fake::WireEnd& wire = connect();

@@ -1,4 +1,4 @@
-#include "kubelet/interfaces/turns.h"
+#include "kubelet/interfaces/keyed_queue.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 struct TurnsTest : testing::Test {
   void add(const std::string& name, std::set<std::string> keys) {
-    turns.add(std::move(keys), [this, name](Turns::Done done) {
+    turns.add(std::move(keys), [this, name](KeyedQueue::Done done) {
       begun.push_back(name);
       running[name] = std::move(done);
     });
@@ -23,9 +23,9 @@ struct TurnsTest : testing::Test {
     scheduler.advance(Millis{1});
   }
   fake::FakeScheduler scheduler;
-  Turns turns{scheduler};
+  KeyedQueue turns{scheduler};
   std::vector<std::string> begun;
-  std::map<std::string, Turns::Done> running;
+  std::map<std::string, KeyedQueue::Done> running;
 };
 
 TEST_F(TurnsTest, WhatSharesAKeyWaitsInOrderAndTheRestGoesOn) {
@@ -49,7 +49,7 @@ TEST_F(TurnsTest, WhatSharesAKeyWaitsInOrderAndTheRestGoesOn) {
 TEST_F(TurnsTest, AGroupSharesAKeyAndNobodyPassesWhoNeedsItAlone) {
   const auto add_shared = [&](const std::string& name, const std::string& group) {
     turns.add({},
-              [this, name](Turns::Done done) {
+              [this, name](KeyedQueue::Done done) {
                 begun.push_back(name);
                 running[name] = std::move(done);
               },
@@ -74,7 +74,7 @@ TEST_F(TurnsTest, AGroupSharesAKeyAndNobodyPassesWhoNeedsItAlone) {
 TEST_F(TurnsTest, WhatEndsAtOnceLetsTheNextBegin) {
   int count = 0;
   for (int i = 0; i < 3; ++i)
-    turns.add({"a"}, [&](const Turns::Done& done) {
+    turns.add({"a"}, [&](const KeyedQueue::Done& done) {
       ++count;
       done();
     });

@@ -18,7 +18,7 @@
 
 namespace sliced::daemon {
 
-class Offer {
+class PoolPublisher {
  public:
   /// The publisher's handlers. Refused entries are stored here, and on_refused only reports a change.
   struct Handlers {
@@ -34,8 +34,8 @@ class Offer {
     bool is_first = false;  // the first decision, which is logged even if nothing is offered
   };
 
-  Offer(kube::Ports ports, std::string driver, Handlers handlers);
-  Offer(const Offer&) = delete;
+  PoolPublisher(kube::Ports ports, std::string driver, Handlers handlers);
+  PoolPublisher(const PoolPublisher&) = delete;
 
   using Item = watchers::SliceWatcher::Item;
   using Event = SourceEvent<Item>;
@@ -59,7 +59,7 @@ class Offer {
   /// Returns the last desired pools, also while the Node does not exist.
   const std::vector<policy::DesiredPool>& desired_last() const;
   /// The Node was deleted, and its slices with it (owner reference); a new Node gets new ones.
-  void forsake();
+  void on_node_deleted();
   /// Ends put_off(). node: the slices' node and owner.
   void set_desired(std::vector<policy::DesiredPool> pools, publishers::NodeIdentity node);
   /// The desired pools are not to be published yet. The publisher writes and withdraws nothing.

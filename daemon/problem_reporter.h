@@ -16,10 +16,10 @@ namespace sliced::daemon {
 void for_each_problem(const PolicyBook& policies, const policy::Decision* decision,
                       const std::function<void(const std::string&)>& say);
 
-class ProblemTeller {
+class ProblemReporter {
  public:
   /// The log outlives this object.
-  explicit ProblemTeller(Log& log) : log_(log) {}
+  explicit ProblemReporter(Log& log) : log_(log) {}
 
   /// Called after each decision. Logs at most 100 lines per change (RateLimitedLog), and one with the number
   /// of further ones. are_devices: also logs messages about single devices.

@@ -1,18 +1,18 @@
-#include "kubelet/interfaces/turns.h"
+#include "kubelet/interfaces/keyed_queue.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace sliced::kubelet {
 
-void Turns::add(std::set<std::string> keys, std::function<void(Done)> begin,
-                std::map<std::string, std::string> shared) {
+void KeyedQueue::add(std::set<std::string> keys, std::function<void(Done)> begin,
+                     std::map<std::string, std::string> shared) {
   for (const std::string& key : keys) shared[key] = "";
   waiting_.push_back({std::move(shared), std::move(begin)});
   next_ = scheduler_.after(Millis{0}, [this] { look(); });
 }
 
-void Turns::look() {
+void KeyedQueue::look() {
   // Keys of running works and of earlier waiting ones, with the group; "" for several groups or exclusive
   // use.
   std::map<std::string, std::string> taken;

@@ -1,4 +1,4 @@
-#include "daemon/problem_teller.h"
+#include "daemon/problem_reporter.h"
 
 #include "reactor/base/first_few.h"
 #include "reactor/base/text.h"
@@ -14,9 +14,9 @@ void for_each_problem(const PolicyBook& policies, const policy::Decision* decisi
   policies.for_each_left_out(say);
 }
 
-void ProblemTeller::say(const std::string& why) { log_.warning("not used as written", {{"why", why}}); }
+void ProblemReporter::say(const std::string& why) { log_.warning("not used as written", {{"why", why}}); }
 
-void ProblemTeller::tell(const PolicyBook& policies, const policy::Decision& decision, bool are_devices) {
+void ProblemReporter::tell(const PolicyBook& policies, const policy::Decision& decision, bool are_devices) {
   const auto report_if_new = [this](RateLimitedLog& said, const std::string& text) {
     if (said.note(text)) say(cut(text, kMessageBytesMax));
   };
