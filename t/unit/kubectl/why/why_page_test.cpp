@@ -173,7 +173,7 @@ TEST(WhyPage, AnUnsureAnswerSaysWhyInItsHeadline) {
   EXPECT_TRUE(text.starts_with(
       "pod ns/p: unsure whether a node has what its claims ask for: permissions are missing: list nodes; "))
       << text;
-  EXPECT_EQ(text.find("no device keeps it waiting"), std::string::npos) << text;
+  EXPECT_EQ(text.find("does not wait for one"), std::string::npos) << text;
 }
 
 // Red when a pod whose extended resource a DeviceClass provides is said to ask for no device.
@@ -186,7 +186,7 @@ TEST(WhyPage, ExtendedResourcesAreShownAsAClaim) {
       "pod ns/p is pending: no node has 2 free devices for request container-0-request-0 (class any)"))
       << text;
   EXPECT_NE(text.find("(container app asks for 2 of example.com/vf)"), std::string::npos) << text;
-  EXPECT_EQ(text.find("no device keeps it waiting"), std::string::npos) << text;
+  EXPECT_EQ(text.find("does not wait for one"), std::string::npos) << text;
   EXPECT_NE(text_of_pod(cluster, "{}").find("It requests no devices, so it does not wait for one."),
             std::string::npos);
 }

@@ -675,7 +675,7 @@ std::string two_requests(const std::string& constraint, const std::string& first
          "}, {name: b, exactly: " + second + "}], constraints: [" + constraint + "]}}";
 }
 
-// Red when "all together have not" is all that is said of a constraint that no values can meet.
+// Red when "but not all together" is all that is said of a constraint that no values can meet.
 TEST(Why, TheValuesThatClashAreNamed) {
   Cluster cluster;
   add(cluster, kWorld);
