@@ -301,8 +301,8 @@ Result<hotplug::LinkProperties> RecordedHost::link_properties(int ifindex) const
 }
 
 Result<std::string> RecordedHost::devlink_port(int ifindex) const {
-  const auto found = said_.devlink_ports.find(ifindex);
-  return found == said_.devlink_ports.end() ? std::string() : found->second;
+  const auto found = recording_.devlink_ports.find(ifindex);
+  return found == recording_.devlink_ports.end() ? std::string() : found->second;
 }
 
 std::map<int, std::string> RecordedHost::admin_macs(int ifindex) const {
