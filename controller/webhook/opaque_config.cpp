@@ -1,5 +1,6 @@
 #include "controller/webhook/opaque_config.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "kubelet/vf_config.h"
@@ -8,7 +9,9 @@
 namespace sliced::webhook {
 
 policy::Problem problem_from(const Error& error, int line) {
-  const size_t end = error.what.find(" is ");
+  // A path may contain spaces, in the name of an unknown field. So the end of the path is the first verb of an error.
+  size_t end = std::string::npos;
+  for (const char* verb : {" is ", " has ", " differs ", " and "}) end = std::min(end, error.what.find(verb));
   if (end == std::string::npos) return {"", error.what, line};
   return {error.what.substr(0, end), error.what.substr(end + 1), line};
 }

@@ -50,6 +50,7 @@ TEST(Judgement, WhatIsRefusedIsRefusedWithItsWords) {
     for (const kube::Json& word : *row.find("wants")->array()) wanted += *word.string() + "\n";
     EXPECT_EQ(said(judged), wanted);
     EXPECT_FALSE(judged->errors.empty());
+    for (const auto& problem : judged->errors) EXPECT_NE(problem.field, "") << problem.what;
   }
 }
 

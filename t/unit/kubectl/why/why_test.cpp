@@ -186,7 +186,7 @@ TEST(Why, AClaimThatIsStillToBeMadeIsLookedAt) {
   const Answer answer =
       why_pod(cluster, pod_of("{resourceClaims: [{name: net, resourceClaimTemplateName: t}]}"));
   ASSERT_EQ(answer.everywhere.size(), 1u);
-  EXPECT_NE(answer.everywhere[0].find("no ResourceClaim has been made"), std::string::npos);
+  EXPECT_NE(answer.everywhere[0].find("no ResourceClaim has been created"), std::string::npos);
   EXPECT_EQ(answer.nodes.at(0).requests.size(), 1u);
   const Answer absent =
       why_pod(cluster, pod_of("{resourceClaims: [{name: net, resourceClaimTemplateName: u}]}"));
