@@ -146,7 +146,7 @@ PreparedFacts read_prepared(const std::string& boot_id, const config::Options& o
   DaemonRecord asked = ask_daemon(boot_id, options);
   if (!asked.record) {
     const std::string path = daemon::checkpoint_path(options);
-    const auto text = reactor::read_whole(path, kubelet::kCheckpointFileBytesMax);
+    const auto text = reactor::read_whole(path, kubelet::kCheckpointBytesMax);
     const bool is_there = text || text.error().code != Errc::kNotFound;
     auto found = text ? kubelet::decode_checkpoint(*text) : Result<kubelet::Checkpoint>(text.error());
     const bool is_denied = !found && found.error().code == Errc::kDenied;

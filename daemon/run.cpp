@@ -106,10 +106,9 @@ class Signals {
 
 // Accepts no more requests and waits for those in progress, at most kPluginDrainMax.
 void drain(HostProcess& process, KubeletPlugin& plugin) {
-  const bool is_in_progress = !plugin.idle();
   plugin.take_no_more();
   if (plugin.idle()) return;
-  if (is_in_progress) process.log->info("daemon stops when claims in progress are done");
+  process.log->info("daemon stops when claims in progress are done");
   if (!process.run_until([&] { return plugin.idle(); }, kPluginDrainMax))
     process.log->warning(
         "daemon stops before a claim is prepared: the next daemon of this node completes it");

@@ -13,7 +13,7 @@ namespace {
 
 using kube::Json;
 
-constexpr int64_t kVersion = 1, kOpenVersion = 2;
+constexpr int64_t kVersion = 1;
 constexpr int kChecksumDigits = 16;
 constexpr kube::JsonLimits kCheckpointLimits{
     .size_max = kCheckpointBytesMax, .depth_max = 16, .nodes_max = 4'000'000};
@@ -366,29 +366,6 @@ constexpr std::string_view kNetworkAt = "#";
 
 Error checkpoint_error(const std::string& what) { return {Errc::kInvalid, "checkpoint: " + what}; }
 
-std::string line_of(Json::Object state) {
-  const std::string text = kube::encode_json(Json(std::move(state)));
-  return "{\"checksum\":\"" + checksum(text) + "\",\"state\":" + text + "}\n";
-}
-
-// Appends "networks", where there are any, and "claims".
-void add_claims(const std::vector<const PreparedClaim*>& claims, Json::Object& state) {
-  Json::Array list, networks;
-  std::map<std::string, size_t, std::less<>> index;
-  for (const PreparedClaim* claim : claims) {
-    PreparedClaim one = *claim;
-    for (PreparedDevice& device : one.devices) {
-      if (device.network.empty()) continue;
-      const auto [at, is_new] = index.try_emplace(device.network.str(), networks.size());
-      if (is_new) networks.push_back(device.network.str());
-      device.network = std::string(kNetworkAt) + std::to_string(at->second);
-    }
-    list.push_back(Writer::encode(std::move(one)));
-  }
-  if (!networks.empty()) state.emplace_back("networks", std::move(networks));
-  state.emplace_back("claims", std::move(list));
-}
-
 Result<Unit> read_claims(const Json& list, PreparedClaims& out) {
   if (list.array() == nullptr) return checkpoint_error("claims is no list");
   if (list.array()->size() > kCheckpointClaimsMax)
@@ -439,60 +416,6 @@ Result<Unit> check_networks(const PreparedClaims& claims) {
   return Unit{};
 }
 
-Result<Unit> read_claims_with_networks(const Json& state, PreparedClaims& out) {
-  const Json* claims = state.find("claims");
-  if (claims == nullptr) return checkpoint_error("claims is missing");
-  if (auto read = read_claims(*claims, out); !read) return read;
-  const Json* networks = state.find("networks");
-  return networks ? put_networks(*networks, out) : check_networks(out);
-}
-
-// The state of the line that the text begins with.
-Result<Json> read_line(std::string_view text) {
-  const auto sum = kube::find_raw(text, {"checksum"});
-  const auto state = kube::find_raw(text, {"state"});
-  if (!sum || !state || state->empty()) return checkpoint_error("it is cut short, or no checkpoint");
-  if (*sum != "\"" + checksum(*state) + "\"")
-    return checkpoint_error("its checksum does not fit: it was cut short or edited");
-  auto value = kube::decode_json(*state, kCheckpointLimits);
-  if (!value) return Error(value.error()).in("checkpoint");
-  return value;
-}
-
-Result<Unit> apply_change(const Json& state, PreparedClaims& out) {
-  PreparedClaims changed;
-  if (auto read = read_claims_with_networks(state, changed); !read) return read;
-  for (auto& [key, claim] : changed) out.insert_or_assign(key, std::move(claim));
-  const Json* removed = state.find("removed");
-  if (removed == nullptr) return Unit{};
-  if (removed->array() == nullptr) return checkpoint_error("removed is no list");
-  for (const Json& one : *removed->array())
-    out.erase({std::string(one.text("driver")), std::string(one.text("uid"))});
-  return Unit{};
-}
-
-// A kill leaves the beginning of a line, with room behind it. After a power cut any of its pages may be missing. No line is behind it.
-Result<Unit> read_changes(std::string_view text, Checkpoint& out) {
-  int64_t number = 0;
-  for (const std::string_view line : split(text, '\n')) {
-    if (trim(line).empty()) continue;
-    if (out.is_damaged) return checkpoint_error("change " + std::to_string(number + 1) + " is damaged");
-    const auto state = read_line(line);
-    if (!state) {
-      const bool is_in_room = line.ends_with(' ') && line.data() + line.size() == text.data() + text.size();
-      (is_in_room ? out.is_cut : out.is_damaged) = true;
-      continue;
-    }
-    ++number;
-    if (const Json* found = state->find("change"); found == nullptr || *found != Json(number))
-      return checkpoint_error("change " + std::to_string(number) + " is missing");
-    if (auto applied = apply_change(*state, out.claims); !applied) return applied;
-  }
-  if (out.claims.size() <= kCheckpointClaimsMax) return Unit{};
-  return Error{Errc::kTooLarge,
-               "checkpoint: it has more than " + std::to_string(kCheckpointClaimsMax) + " claims"};
-}
-
 }  // namespace
 
 void share_networks(PreparedClaim& claim, const PreparedClaims& prepared) {
@@ -511,39 +434,47 @@ void share_networks(PreparedClaim& claim, const PreparedClaims& prepared) {
 }
 
 std::string encode_checkpoint(const Checkpoint& value) {
-  Json::Object all{{"version", value.is_open ? kOpenVersion : kVersion}, {"bootID", value.boot_id}};
-  std::vector<const PreparedClaim*> claims;
-  for (const auto& [key, claim] : value.claims) claims.push_back(&claim);
-  add_claims(claims, all);
-  return line_of(std::move(all));
-}
-
-std::string encode_change(const CheckpointChange& change, size_t number) {
-  Json::Object all{{"change", static_cast<int64_t>(number)}};
-  add_claims(change.claims, all);
-  Json::Array removed;
-  for (const auto& [driver, uid] : change.removed)
-    removed.push_back(Json::Object{{"driver", driver}, {"uid", uid}});
-  if (!removed.empty()) all.emplace_back("removed", std::move(removed));
-  return line_of(std::move(all));
+  Json::Array claims, networks;
+  std::map<std::string, size_t, std::less<>> index;
+  for (const auto& [key, claim] : value.claims) {
+    PreparedClaim one = claim;
+    for (PreparedDevice& device : one.devices) {
+      if (device.network.empty()) continue;
+      const auto [at, is_new] = index.try_emplace(device.network.str(), networks.size());
+      if (is_new) networks.push_back(device.network.str());
+      device.network = std::string(kNetworkAt) + std::to_string(at->second);
+    }
+    claims.push_back(Writer::encode(std::move(one)));
+  }
+  Json::Object all{{"version", kVersion}, {"bootID", value.boot_id}};
+  if (!networks.empty()) all.emplace_back("networks", std::move(networks));
+  all.emplace_back("claims", std::move(claims));
+  const std::string state = kube::encode_json(Json(std::move(all)));
+  return "{\"checksum\":\"" + checksum(state) + "\",\"state\":" + state + "}\n";
 }
 
 Result<Checkpoint> decode_checkpoint(std::string_view text) {
-  if (text.size() > kCheckpointFileBytesMax)
+  if (text.size() > kCheckpointBytesMax)
     return Error{Errc::kTooLarge, "checkpoint: it has " + std::to_string(text.size()) + " bytes"};
-  const auto value = read_line(text);
-  if (!value) return Error(value.error());
+  const auto sum = kube::find_raw(text, {"checksum"});
+  const auto state = kube::find_raw(text, {"state"});
+  if (!sum || !state || state->empty()) return checkpoint_error("it is cut short, or no checkpoint");
+  if (*sum != "\"" + checksum(*state) + "\"")
+    return checkpoint_error("its checksum does not fit: it was cut short or edited");
+  const auto value = kube::decode_json(*state, kCheckpointLimits);
+  if (!value) return Error(value.error()).in("checkpoint");
   const Json* version = value->find("version");
-  const bool is_open = version != nullptr && *version == Json(kOpenVersion);
-  if (version == nullptr || (!is_open && *version != Json(kVersion)))
+  if (version == nullptr || *version != Json(kVersion))
     return checkpoint_error("version is " +
                             (version == nullptr ? "missing" : escaped(kube::encode_json(*version), 64)) +
-                            ", expected 1 or 2: another version of sliced wrote it");
-  Checkpoint out{.boot_id = std::string(value->text("bootID")), .is_open = is_open};
-  if (auto read = read_claims_with_networks(*value, out.claims); !read) return std::move(read.error());
-  if (is_open)
-    if (auto read = read_changes(text.substr(std::min(text.size(), text.find('\n'))), out); !read)
-      return std::move(read.error());
+                            ", expected 1: another version of sliced wrote it");
+  Checkpoint out{.boot_id = std::string(value->text("bootID"))};
+  const Json* claims = value->find("claims");
+  if (claims == nullptr) return checkpoint_error("claims is missing");
+  if (auto read = read_claims(*claims, out.claims); !read) return std::move(read.error());
+  const Json* networks = value->find("networks");
+  if (auto good = networks ? put_networks(*networks, out.claims) : check_networks(out.claims); !good)
+    return std::move(good.error());
   return out;
 }
 

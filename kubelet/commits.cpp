@@ -11,31 +11,19 @@ Error not_begun() { return {Errc::kBusy, "the node's files cannot be written: to
 
 struct Commits::Batch {
   std::vector<FileChange> changes;
-  std::optional<CheckpointLog::Write> checkpoint;
+  std::string checkpoint;
   std::vector<Done> done, filed;
   std::vector<Result<Unit>> results;
   Result<Unit> written = Unit{};
 };
 
 Commits::Commits(reactor::Executor& executor, std::shared_ptr<const Host> host,
-                 const PreparedClaims& prepared, std::function<std::string()> boot_id)
-    : executor_(executor), host_(std::move(host)), prepared_(prepared), boot_id_(std::move(boot_id)) {}
+                 std::function<std::string()> encode)
+    : executor_(executor), host_(std::move(host)), encode_(std::move(encode)) {}
 
 void Commits::add(Make make, Done done, Done filed) {
   waiting_.push_back({std::move(make), std::move(done), std::move(filed)});
   if (!is_running_) begin();
-}
-
-void Commits::close() {
-  log_.close();
-  if (!is_running_ && log_.wants_rewrite()) rewrite();
-}
-
-void Commits::rewrite() {
-  is_running_ = true;
-  auto batch = std::make_shared<Batch>();
-  batch->checkpoint = log_.rewrite(boot_id_(), prepared_);
-  run(std::move(batch));
 }
 
 void Commits::begin() {
@@ -59,23 +47,10 @@ void Commits::begin() {
 
 // Its own copy, as finish(): the job that called this ends with it.
 void Commits::write_checkpoint(std::shared_ptr<Batch> batch) {  // NOLINT(performance-unnecessary-value-param)
-  batch->checkpoint = log_.next(boot_id_(), prepared_);
-  if (!batch->checkpoint) return finish(batch);
-  run(batch);
-}
-
-void Commits::run(std::shared_ptr<Batch> batch) {  // NOLINT(performance-unnecessary-value-param)
-  const auto work = [batch, host = host_] {
-    const CheckpointLog::Write& one = *batch->checkpoint;
-    batch->written =
-        one.is_whole ? host->write_checkpoint(one.text, one.room) : host->append_checkpoint(one.text);
-  };
+  batch->checkpoint = encode_();
+  const auto work = [batch, host = host_] { batch->written = host->write_checkpoint(batch->checkpoint); };
   job_ = executor_.run(work, Millis{0}, [this, batch](bool finished) {
     if (!finished) batch->written = not_begun();
-    log_.done(batch->written.ok());
-    // The file is not the one that was written, or has no room.
-    if (!batch->written && batch->written.error().code == Errc::kInvalid && !batch->checkpoint->is_whole)
-      return write_checkpoint(batch);
     finish(batch);
   });
 }
@@ -89,11 +64,7 @@ void Commits::finish(std::shared_ptr<Batch> batch) {  // NOLINT(performance-unne
     batch->done[i](batch->written.ok() ? batch->results[i] : batch->written);
     if (alive.expired()) return;
   }
-  if (is_running_) return;
-  if (!waiting_.empty())
-    begin();
-  else if (batch->written.ok() && log_.wants_rewrite())
-    rewrite();
+  if (!is_running_ && !waiting_.empty()) begin();
 }
 
 }  // namespace sliced::kubelet

@@ -2,13 +2,12 @@
 // Writes file changes to disk in batches. All waiting changes are written together, followed by one
 // checkpoint. So fifty pods that start together cost a few syncs, and no older text overwrites a newer one.
 // The checkpoint is written after the files, so a daemon that is killed in between never records a change as
-// complete that is not. Its file is rewritten when no change waits.
+// complete that is not.
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "kubelet/checkpoint_log.h"
 #include "kubelet/host.h"
 #include "reactor/executor.h"
 
@@ -21,10 +20,8 @@ class Commits {
  public:
   using Make = std::function<FileChange()>;
   using Done = std::function<void(const Result<Unit>&)>;
-  /// prepared: the claims that the checkpoint records, read when the files of a batch are written; must outlive
-  /// this object. boot_id: returns the boot id that it records.
-  Commits(reactor::Executor& executor, std::shared_ptr<const Host> host, const PreparedClaims& prepared,
-          std::function<std::string()> boot_id);
+  /// encode: returns the checkpoint's new text. Called when the files of a batch are written.
+  Commits(reactor::Executor& executor, std::shared_ptr<const Host> host, std::function<std::string()> encode);
 
   /// make: called when the batch starts. filed: called when the change's files are written or failed; its
   /// changes to the prepared claims are part of the checkpoint that follows. done: called when the files and
@@ -32,10 +29,6 @@ class Commits {
   /// Errors: the host's; kBusy if no worker accepts the job because too many hang. Nothing was written then.
   void add(Make make, Done done, Done filed = {});
   bool idle() const { return !is_running_; }
-  /// CheckpointLog::note_open().
-  void note_open() { log_.note_open(); }
-  /// The process ends: where earlier versions cannot read the checkpoint, it is written so that they can. What is added later is.
-  void close();
 
  private:
   struct Waiting {
@@ -46,19 +39,14 @@ class Commits {
   struct Batch;
   // Starts a batch of all waiting changes. Calls their `make` in order, in one turn.
   void begin();
-  // Rewrites the checkpoint's file while no change waits.
-  void rewrite();
   // Runs after the files of the batch, and includes the changes that its `filed` calls made.
   void write_checkpoint(std::shared_ptr<Batch> batch);
-  void run(std::shared_ptr<Batch> batch);
   // Calls each `done`, then starts a batch of the changes that arrived meanwhile.
   void finish(std::shared_ptr<Batch> batch);
 
   reactor::Executor& executor_;
   const std::shared_ptr<const Host> host_;
-  const PreparedClaims& prepared_;
-  const std::function<std::string()> boot_id_;
-  CheckpointLog log_;
+  const std::function<std::string()> encode_;
   std::vector<Waiting> waiting_;
   bool is_running_ = false;
   std::unique_ptr<reactor::Job> job_;

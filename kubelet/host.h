@@ -81,11 +81,7 @@ class Host {
                                           const std::string& device_info_directory) const = 0;
   /// Applies the whole change, or returns the first error.
   virtual Result<Unit> apply(const FileChange& change) const = 0;
-  /// Replaces the checkpoint. room: bytes that append_checkpoint() may add.
-  virtual Result<Unit> write_checkpoint(const std::string& text, size_t room) const = 0;
-  /// Adds text behind that of the earlier calls of this object; on disk when it returns. After an error the file
-  /// may contain a part of the text, and has to be written as a whole.
-  virtual Result<Unit> append_checkpoint(const std::string& text) const = 0;
+  virtual Result<Unit> write_checkpoint(const std::string& text) const = 0;
   /// Errors: kNotFound if there is no file.
   virtual Result<std::string> read_checkpoint() const = 0;
   virtual Result<std::string> read_peer_checkpoint() const = 0;

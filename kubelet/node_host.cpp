@@ -120,7 +120,6 @@ NodeHost::NodeHost(std::shared_ptr<const hotplug::HostView> view, Kernel kernel,
       specs_(paths_.cdi_root),
       metadata_specs_(paths_.cdi_root, &cdi::metadata_file),
       metadata_(paths_.plugins),
-      checkpoint_(std::make_unique<CheckpointFile>(paths_.checkpoint)),
       original_macs_(paths_.original_macs),
       original_settings_(paths_.original_settings) {}
 
@@ -831,14 +830,13 @@ Result<Unit> NodeHost::apply_metadata(const FileChange& change) const {
   return Unit{};
 }
 
-Result<Unit> NodeHost::write_checkpoint(const std::string& text, size_t room) const {
-  return checkpoint_->write(text, room);
+Result<Unit> NodeHost::write_checkpoint(const std::string& text) const {
+  constexpr unsigned kOursOnly = 0600;
+  return reactor::write_durably(paths_.checkpoint, text, kOursOnly);
 }
 
-Result<Unit> NodeHost::append_checkpoint(const std::string& text) const { return checkpoint_->append(text); }
-
 Result<std::string> NodeHost::read_checkpoint() const {
-  return reactor::read_whole(paths_.checkpoint, kCheckpointFileBytesMax);
+  return reactor::read_whole(paths_.checkpoint, kCheckpointBytesMax);
 }
 
 Result<std::string> NodeHost::read_peer_checkpoint() const {

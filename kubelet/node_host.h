@@ -10,7 +10,6 @@
 
 #include "hotplug/host_view.h"
 #include "kubelet/cdi/store.h"
-#include "kubelet/checkpoint_file.h"
 #include "kubelet/device_holder.h"
 #include "kubelet/host.h"
 #include "kubelet/host_link.h"
@@ -77,8 +76,7 @@ class NodeHost final : public Host {
   Result<Unit> remove_temporaries(const std::vector<std::string>& drivers,
                                   const std::string& device_info_directory) const override;
   Result<Unit> apply(const FileChange& change) const override;
-  Result<Unit> write_checkpoint(const std::string& text, size_t room) const override;
-  Result<Unit> append_checkpoint(const std::string& text) const override;
+  Result<Unit> write_checkpoint(const std::string& text) const override;
   Result<std::string> read_checkpoint() const override;
   Result<std::string> read_peer_checkpoint() const override;
   Result<std::string> set_checkpoint_aside() const override;
@@ -159,7 +157,6 @@ class NodeHost final : public Host {
 
   const cdi::Store specs_, metadata_specs_;
   const MetadataFiles metadata_;
-  const std::unique_ptr<CheckpointFile> checkpoint_;  // a call changes it, and there is one at a time
   const OriginalMacFiles original_macs_;
   const OriginalSettingsFiles original_settings_;
 };

@@ -46,7 +46,7 @@ ClaimPreparer::ClaimPreparer(Ports ports, Knowledge knowledge, Handlers handlers
       knowledge_(std::move(knowledge)),
       handlers_(std::move(handlers)),
       settings_(std::move(settings)),
-      commits_(ports_.executor, ports_.host, prepared_, knowledge_.boot_id),
+      commits_(ports_.executor, ports_.host, [this] { return encode(); }),
       reconcile_({ports_.cluster, ports_.scheduler, ports_.executor, ports_.log, ports_.host},
                  reconcile_handlers(),
                  {settings_.files.drivers,
@@ -59,11 +59,7 @@ ClaimPreparer::ClaimPreparer(Ports ports, Knowledge knowledge, Handlers handlers
 
 ClaimPreparer::~ClaimPreparer() = default;
 
-void ClaimPreparer::take_no_more() {
-  takes_no_more_ = true;
-  // A record that was not read stays as it is.
-  if (has_started_) commits_.close();
-}
+std::string ClaimPreparer::encode() const { return encode_checkpoint({knowledge_.boot_id(), prepared_}); }
 
 // ---- calls, one after the other for each claim
 
@@ -265,7 +261,6 @@ void ClaimPreparer::take_over(Records recalled) {
         {{"devices", join(recalled.unknown_macs, " ")},
          {"why", "the checkpoint and the files beside it (sliced-original-macs) are lost or damaged"},
          {"remedy", "after their pods end: ip link set PF vf NUMBER mac ADDRESS"}});
-  if (recalled.is_open) commits_.note_open();
   original_macs_ = std::move(recalled.original_macs);
   if (const FileChange& change = recalled.original_macs_change;
       !change.original_macs.empty() || !change.removed_original_macs.empty() ||

@@ -154,8 +154,8 @@ class ClaimPreparer final : public Preparer {
   const policy::NotReturnedDevices& not_returned() const { return not_returned_; }
   bool has_started() const { return has_started_; }
   /// Prepares for the end of this process: tasks in progress are completed, new calls are refused, and the
-  /// clean-up stops. The checkpoint is written so that earlier versions can read it; idle() is false until then.
-  void take_no_more();
+  /// clean-up stops.
+  void take_no_more() { takes_no_more_ = true; }
   /// Returns whether no task is in progress.
   bool idle() const { return (tasks_.empty() || !has_started_) && commits_.idle(); }
 
@@ -274,6 +274,7 @@ class ClaimPreparer final : public Preparer {
   void take_over(Records recalled);
   Reconcile::Handlers reconcile_handlers();
   Returns::Handlers return_handlers();
+  std::string encode() const;
 
   Ports ports_;
   const Knowledge knowledge_;

@@ -37,10 +37,6 @@ void recall_specs(const Host& host, const std::vector<std::string>& drivers, Pre
   }
 }
 
-bool is_of_other_boot(const std::string& of, const std::string& now) {
-  return !now.empty() && !of.empty() && of != now;
-}
-
 // Counts as another boot unless the boot id is equal.
 void adopt(Checkpoint found, const std::string& boot_id, PreparedClaims& out) {
   out = std::move(found.claims);
@@ -104,14 +100,9 @@ Records read_claims(const Host& host, const std::vector<std::string>& drivers, c
   }
   auto found = text ? decode_checkpoint(*text) : Result<Checkpoint>(text.error());
   if (found) {
-    out.is_open = found->is_open;
-    // After a boot nothing is prepared, whatever the last change was.
-    out.is_checkpoint = !found->is_damaged || is_of_other_boot(found->boot_id, boot_id);
     adopt(std::move(*found), boot_id, out.claims);
     out.from = "the checkpoint";
-    if (out.is_checkpoint) return out;
-    out.problem = "checkpoint: its last change is damaged";
-    recall_specs(host, drivers, out.claims);
+    out.is_checkpoint = true;
     return out;
   }
   const bool is_first = found.error().code == Errc::kNotFound;
@@ -128,6 +119,10 @@ Records read_claims(const Host& host, const std::vector<std::string>& drivers, c
   return out;
 }
 
+bool is_of_other_boot(const OriginalMac& one, const std::string& boot_id) {
+  return !boot_id.empty() && !one.boot_id.empty() && one.boot_id != boot_id;
+}
+
 // Whether the PF enforces an address for the VF now, or may.
 bool may_have_mac(const Host& host, PreparedDevice device) {
   device.mac = kNoMac;  // makes look() read the address
@@ -140,7 +135,7 @@ bool may_have_mac(const Host& host, PreparedDevice device) {
 void join_original_macs(const Host& host, const std::vector<OriginalMac>& found, const std::string& boot_id,
                         bool sets_macs, Records& out) {
   for (OriginalMac one : found) {
-    if (is_of_other_boot(one.boot_id, boot_id)) {
+    if (is_of_other_boot(one, boot_id)) {
       out.original_macs_change.removed_original_macs.push_back(one.pci);
       continue;
     }
@@ -183,7 +178,8 @@ void join_original_macs(const Host& host, const std::vector<OriginalMac>& found,
 void join_original_settings(const Host& host, const std::vector<OriginalSettings>& found,
                             const std::string& boot_id, Records& out) {
   for (OriginalSettings one : found) {
-    if (is_of_other_boot(one.boot_id, boot_id)) {
+    const bool is_of_other_boot = !boot_id.empty() && !one.boot_id.empty() && one.boot_id != boot_id;
+    if (is_of_other_boot) {
       out.original_macs_change.removed_original_settings.push_back(one.device);
       continue;
     }

@@ -14,7 +14,6 @@ struct Records {
   PreparedClaims claims;
   std::string from = "nothing";
   bool is_checkpoint = false;       // `from` is sliced's checkpoint, complete
-  bool is_open = false;             // sliced's checkpoint exists, and earlier versions refuse it
   std::string problem;              // why the checkpoint was not used; "" if it was, or there is none
   OriginalMacs original_macs;       // of this boot, as the files will be
   FileChange original_macs_change;  // the change that updates these files, including those of

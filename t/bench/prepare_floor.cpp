@@ -1,8 +1,8 @@
 // The floor for a prepare: nothing but nghttp2 and OpenSSL, one thread that blocks, and for each call of gRPC the answer of
 // an API server's GET over one open connection, files written durably, and the request's own message as the answer.
 //   prepare_floor SOCKET ADDRESS PORT TOKEN
-// A call says in its header x-get what to GET, in x-write which files to write: "PATH=BYTES,PATH=BYTES", and in x-append how much to write
-// into a file that has room for it, "PATH=BYTES". One client at a time. The server's certificate is not looked at.
+// A call says in its header x-get what to GET, and in x-write which files to write: "PATH=BYTES,PATH=BYTES". One client at
+// a time. The server's certificate is not looked at.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -29,7 +29,7 @@ namespace {
 }
 
 struct Call {
-  std::string get, write, append, message;
+  std::string get, write, message;
   size_t sent = 0;
 };
 
@@ -105,26 +105,6 @@ void write_all(std::string_view files) {
   }
 }
 
-// Over blocks that the file has: its size and its blocks stay as they are.
-void append(std::string_view to) {
-  constexpr size_t kRoom = size_t{1} << 20;
-  static size_t at = 0;
-  static int fd = -1;
-  const size_t equals = to.rfind('=');
-  const std::string text(std::strtoul(to.data() + equals + 1, nullptr, 10), 'x');
-  if (fd < 0 || at + text.size() > kRoom) {
-    const std::string path(to.substr(0, equals));
-    write_durably(path, kRoom);
-    if (fd >= 0) ::close(fd);
-    fd = ::open(path.c_str(), O_WRONLY);
-    at = 0;
-  }
-  if (::pwrite(fd, text.data(), text.size(), static_cast<off_t>(at)) != static_cast<ssize_t>(text.size()) ||
-      ::fdatasync(fd) != 0)
-    fail("append");
-  at += text.size();
-}
-
 nghttp2_nv header(std::string_view name, std::string_view value) {
   const auto octets = [](std::string_view text) {
     return const_cast<uint8_t*>(reinterpret_cast<const uint8_t*>(text.data()));
@@ -152,7 +132,6 @@ int on_header(nghttp2_session*, const nghttp2_frame* frame, const uint8_t* name,
   const std::string_view key(reinterpret_cast<const char*>(name), name_size);
   if (key == "x-get") call.get.assign(reinterpret_cast<const char*>(value), value_size);
   if (key == "x-write") call.write.assign(reinterpret_cast<const char*>(value), value_size);
-  if (key == "x-append") call.append.assign(reinterpret_cast<const char*>(value), value_size);
   return 0;
 }
 
@@ -168,7 +147,6 @@ int on_frame(nghttp2_session* session, const nghttp2_frame* frame, void* user) {
   Call& call = floor.calls[frame->hd.stream_id];
   get(floor, call.get);
   write_all(call.write);
-  append(call.append);
   const nghttp2_nv head[] = {header(":status", "200"), header("content-type", "application/grpc")};
   nghttp2_data_provider answer{};
   answer.source.ptr = &call;

@@ -1,9 +1,7 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -30,16 +28,14 @@ const (
 // BenchmarkPrepare prints how long a prepare call takes, of claims whose VF stays a network device, beside that of a bare
 // server which reads the same claim, writes as many bytes to as many files as durably and echoes the call, and beside that
 // of a plugin on Kubernetes' helper library. One after the other for each claim, who is first changes; the client is the
-// same for all. CDI specs of all are in memory, as /run is. Claims are given back between rounds, and that is not measured,
-// nor is what we write of a claim into its status behind the answer: the next call waits for it.
+// same for all. Claims are given back between rounds, and that is not measured, nor is what we write of a claim into its
+// status behind the answer: the next call waits for it.
 func BenchmarkPrepare(b *testing.B) {
 	wide := harness.E810("03", "ens1f0", claimsAtOnce)
 	lab := harness.NewLab(b, shared, wide)
 	lab.RunAsDeployed()
 	lab.Apply("p", harness.Config("", harness.PFNames("ens1f0")))
 	root := lab.NewKubeletRoot()
-	inMemory(b, root.Path+"/cdi")
-	inMemory(b, root.Path+"/go/cdi")
 	daemon := lab.Run(root.Flags()...)
 	lab.History.WaitOffers(b, 0, starting, vfs(wide, 0, claimsAtOnce)...)
 	waitUntil(b, "the service's socket", starting, func() bool { return answers(root.Service(harness.Driver)) })
@@ -86,19 +82,6 @@ func BenchmarkPrepare(b *testing.B) {
 	}
 	b.ReportMetric(memory(b, daemon.PID(), "VmRSS")/1024, "rss-MiB")
 	b.ReportMetric(0, "ns/op")
-}
-
-// inMemory makes the path lead to a directory on tmpfs.
-func inMemory(b *testing.B, path string) {
-	b.Helper()
-	memory, err := os.MkdirTemp("/dev/shm", "sliced-bench")
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { os.RemoveAll(memory) })
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.Symlink(memory, path)); err != nil {
-		b.Fatal(err)
-	}
 }
 
 // turns are those in which one claim may go through ours, the library's and the floor.
@@ -247,13 +230,14 @@ func (f *prepareFloor) clear(b *testing.B) {
 	}
 }
 
-// learn looks at how large is what we have written for a claim: its CDI spec, its pod's and the change of the record.
+// learn looks at how large is what we have written for a claim: its CDI spec, its pod's and the record.
 func (f *prepareFloor) learn(b *testing.B, claim *resource.ResourceClaim) {
 	b.Helper()
-	for i, id := range []string{string(claim.UID), string(claim.Status.ReservedFor[0].UID)} {
-		found, _ := filepath.Glob(f.root.Path + "/cdi/*" + id + "*")
+	for i, pattern := range []string{"cdi/*" + string(claim.UID) + "*", "cdi/*" + string(claim.Status.ReservedFor[0].UID) + "*",
+		"plugins/" + harness.Driver + "/sliced-checkpoint.json"} {
+		found, _ := filepath.Glob(f.root.Path + "/" + pattern)
 		if len(found) != 1 {
-			b.Fatalf("%s: %v", id, found)
+			b.Fatalf("%s: %v", pattern, found)
 		}
 		info, err := os.Stat(found[0])
 		if err != nil {
@@ -261,22 +245,13 @@ func (f *prepareFloor) learn(b *testing.B, claim *resource.ResourceClaim) {
 		}
 		f.sizes[i] = info.Size()
 	}
-	text, err := os.ReadFile(f.root.Path + "/plugins/" + harness.Driver + "/sliced-checkpoint.json")
-	if err != nil {
-		b.Fatal(err)
-	}
-	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
-	if last := lines[len(lines)-1]; len(lines) > 1 && bytes.Contains(last, []byte(claim.UID)) {
-		f.sizes[2] = int64(len(last)) + 1 // else the whole record was just written
-	}
 }
 
 func (f *prepareFloor) call(b *testing.B, claim *resource.ResourceClaim) time.Duration {
 	b.Helper()
 	specs := f.root.Path + "/cdi/floor/" + string(claim.UID)
 	ctx := metadata.AppendToOutgoingContext(context.Background(),
-		"x-write", fmt.Sprintf("%s-a=%d,%s-b=%d", specs, f.sizes[0], specs, f.sizes[1]),
-		"x-append", fmt.Sprintf("%s/plugins/floor/record=%d", f.root.Path, f.sizes[2]),
+		"x-write", fmt.Sprintf("%s-a=%d,%s-b=%d,%s/plugins/floor/record=%d", specs, f.sizes[0], specs, f.sizes[1], f.root.Path, f.sizes[2]),
 		"x-get", "/apis/resource.k8s.io/v1/namespaces/"+claim.Namespace+"/resourceclaims/"+claim.Name)
 	request, echo := &dra.NodePrepareResourcesRequest{Claims: []*dra.Claim{claimOf(claim)}}, &dra.NodePrepareResourcesRequest{}
 	began := time.Now()

@@ -193,20 +193,10 @@ class FakeHost final : public kubelet::Host {
     }
     return Unit{};
   }
-  Result<Unit> write_checkpoint(const std::string& text, size_t) const override {
+  Result<Unit> write_checkpoint(const std::string& text) const override {
     if (auto error = node_.step("checkpoint")) return *error;
     ++node_.checkpoint_writes;
     node_.checkpoint = text;
-    return Unit{};
-  }
-  // Another one is replaced as a whole. A kill within the write leaves a part of the text.
-  Result<Unit> append_checkpoint(const std::string& text) const override {
-    if (!node_.checkpoint) return Error{Errc::kInvalid, "it is not there"};
-    const std::string before = *node_.checkpoint;
-    node_.checkpoint = before + text.substr(0, text.size() / 2) + " ";
-    if (auto error = node_.step("checkpoint")) return *error;
-    ++node_.checkpoint_writes;
-    node_.checkpoint = before + text;
     return Unit{};
   }
   Result<std::string> read_checkpoint() const override {

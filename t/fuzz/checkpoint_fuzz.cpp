@@ -7,15 +7,10 @@ namespace sliced::fuzz::checkpoint_target {
 namespace {
 
 void try_ours(const std::string& text) {
-  auto found = kubelet::decode_checkpoint(text);
+  const auto found = kubelet::decode_checkpoint(text);
   if (!found) return fuzz::check(found.error());
-  found->is_cut = found->is_damaged = false;
   const auto again = kubelet::decode_checkpoint(kubelet::encode_checkpoint(*found));
   fuzz::must(again.ok() && *again == *found, "what is read is written the same");
-}
-
-std::string line_of(const std::string& state) {
-  return "{\"checksum\":\"" + hex(stable_hash(state), 16) + "\",\"state\":" + state + "}\n";
 }
 
 }  // namespace
@@ -23,10 +18,7 @@ std::string line_of(const std::string& state) {
 FUZZ_TARGET(checkpoint) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   try_ours(text);
-  try_ours(line_of(text));
-  const std::string open = kubelet::encode_checkpoint({.boot_id = "b", .is_open = true});
-  try_ours(open + text);
-  try_ours(open + line_of(text) + text);
+  try_ours("{\"checksum\":\"" + hex(stable_hash(text), 16) + "\",\"state\":" + text + "}");
   return 0;
 }
 

@@ -172,79 +172,11 @@ TEST(Checkpoint, AnyChangedByteOfItsStateIsKnown) {
 
 TEST(Checkpoint, AnotherVersionIsNamed) {
   // The checksum is that of this text, so that only the version speaks against it.
-  const std::string state = R"({"version":3,"bootID":"b","claims":[]})";
+  const std::string state = R"({"version":2,"bootID":"b","claims":[]})";
   const auto found =
       decode_checkpoint("{\"checksum\":\"" + hex(stable_hash(state), 16) + "\",\"state\":" + state + "}");
   ASSERT_FALSE(found);
   fixture::expect_golden(found.error().what);
-}
-
-// An open file: full(), a change of one claim, and another one that removes a claim.
-struct OpenFile {
-  OpenFile() {
-    Checkpoint base = full();
-    base.is_open = true;
-    text = encode_checkpoint(base);
-    PreparedClaim& changed = base.claims.begin()->second;
-    changed.is_complete = false;
-    changed.devices[0].network = "{}";
-    before = base;
-    first = encode_change({.claims = {&changed}}, 1);
-    PreparedClaim added{.driver = "e", .namespace_ = "ns", .name = "m", .uid = "w"};
-    added.devices.push_back({.device = "another", .network = "{}"});
-    last = encode_change({.claims = {&added}, .removed = {key_of(changed)}}, 2);
-    after = base;
-    after.claims.erase(key_of(changed));
-    after.claims.emplace(key_of(added), added);
-  }
-  std::string text, first, last;
-  Checkpoint before, after;  // the last change
-};
-
-TEST(Checkpoint, ChangesFollowTheFirstLine) {
-  const OpenFile file;
-  const std::string room(100, ' ');
-  EXPECT_EQ(decode_checkpoint(file.text + file.first + room).value(), file.before);
-  EXPECT_EQ(decode_checkpoint(file.text + file.first + file.last + room).value(), file.after);
-  EXPECT_EQ(decode_checkpoint(file.text + file.first + file.last).value(), file.after);
-}
-
-// Red when a half written change is read, or keeps the ones before it from being read.
-TEST(Checkpoint, AChangeThatIsCutShortAnywhereIsLeftOut) {
-  const OpenFile file;
-  Checkpoint without = file.before, damaged = file.before;
-  without.is_cut = damaged.is_damaged = true;
-  // The last bytes are a brace and the end of the line.
-  for (size_t size = 1; size + 2 < file.last.size(); size += 3) {
-    std::string last = file.last.substr(0, size);
-    last.resize(file.last.size() + 10, ' ');
-    const auto found = decode_checkpoint(file.text + file.first + last);
-    ASSERT_TRUE(found) << size;
-    ASSERT_EQ(*found, without) << size;
-    // The disk has written the pages of the change's end alone.
-    const std::string end = std::string(size, ' ') + file.last.substr(size);
-    ASSERT_EQ(decode_checkpoint(file.text + file.first + end).value(), damaged) << size;
-  }
-}
-
-TEST(Checkpoint, ADamagedChangeBeforeOthersIsKnown) {
-  const OpenFile file;
-  for (size_t at = 0; at + 2 < file.first.size(); at += 7) {
-    std::string changed = file.first;
-    changed[at] ^= 1;
-    ASSERT_FALSE(decode_checkpoint(file.text + changed + file.last)) << at;
-  }
-  fixture::expect_golden(decode_checkpoint(file.text + "{}\n" + file.last).error().what);
-  fixture::expect_golden(decode_checkpoint(file.text + file.last).error().what);
-  EXPECT_FALSE(decode_checkpoint(file.text + file.first + file.first)) << "twice";
-  EXPECT_FALSE(decode_checkpoint(file.text.substr(0, file.text.size() / 2) + "\n" + file.first));
-}
-
-// As a daemon that stops leaves it, and as versions before the changes wrote it.
-TEST(Checkpoint, AClosedFileHasVersion1) {
-  EXPECT_NE(encode_checkpoint(full()).find("\"state\":{\"version\":1,"), std::string::npos);
-  EXPECT_NE(OpenFile().text.find("\"state\":{\"version\":2,"), std::string::npos)
-      << "a version that knows no changes refuses it";
 }
 
 TEST(Checkpoint, WhatIsOfTheWrongKindIsKnown) {

@@ -1053,35 +1053,12 @@ TEST_F(NodeHostTest, FilesAreWrittenAndRemoved) {
   EXPECT_NE(written.error().what.find(root_ + "/cdi"), std::string::npos) << written.error().what;
 
   EXPECT_EQ(host().read_checkpoint().error().code, Errc::kNotFound);
-  ASSERT_TRUE(host().write_checkpoint("text", 0));
+  ASSERT_TRUE(host().write_checkpoint("text"));
   EXPECT_EQ(host().read_checkpoint().value(), "text");
   EXPECT_EQ(fs::status(root_ + "/plugins/sliced-checkpoint.json").permissions(), fs::perms(0600));
   const std::string aside = host().set_checkpoint_aside().value();
   EXPECT_TRUE(fs::exists(aside));
   EXPECT_EQ(host().read_checkpoint().error().code, Errc::kNotFound);
-}
-
-// Red when a change is added to a file that is not the one that was written, so that it is lost with it.
-TEST_F(NodeHostTest, ACheckpointIsExtendedWithinItsRoom) {
-  const NodeHost one = host(), other = host();
-  EXPECT_EQ(one.append_checkpoint("x").error().code, Errc::kInvalid) << "it was not written";
-  ASSERT_TRUE(one.write_checkpoint("text\n", 8));
-  EXPECT_EQ(one.read_checkpoint().value(), "text\n        ");
-  ASSERT_TRUE(one.append_checkpoint("abc\n"));
-  ASSERT_TRUE(one.append_checkpoint("de\n"));
-  EXPECT_EQ(one.read_checkpoint().value(), "text\nabc\nde\n ");
-  EXPECT_EQ(one.append_checkpoint("fg").error().code, Errc::kInvalid) << "there is no room";
-  EXPECT_EQ(one.append_checkpoint("f").error().code, Errc::kInvalid) << "only a whole file follows an error";
-  EXPECT_EQ(one.read_checkpoint().value(), "text\nabc\nde\n ");
-
-  ASSERT_TRUE(one.write_checkpoint("text\n", 8));
-  ASSERT_TRUE(other.write_checkpoint("other\n", 8));
-  EXPECT_EQ(one.append_checkpoint("abc\n").error().code, Errc::kInvalid);
-  EXPECT_EQ(one.read_checkpoint().value(), "other\n        ");
-  fs::remove(root_ + "/plugins/sliced-checkpoint.json");
-  EXPECT_EQ(other.append_checkpoint("abc\n").error().code, Errc::kInvalid);
-  ASSERT_TRUE(one.write_checkpoint("text\n", 0));
-  EXPECT_EQ(one.read_checkpoint().value(), "text\n");
 }
 
 // A claim may be taken back while its machine runs on, as after a forced deletion. Red when the machine's address changes

@@ -498,7 +498,7 @@ TEST_F(PreparerTest, OfABootThatIsNotKnownWhatIsBoundIsRestored) {
 TEST_F(PreparerTest, WhatIsRecalledAndPreparedAgainGoesBackToADriver) {
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   ASSERT_EQ(prepare(text)->error, "");
-  node.checkpoint->resize(20);
+  node.checkpoint->resize(node.checkpoint->size() / 2);
   facts_driver = "vfio-pci";
   run();
   EXPECT_EQ(prepare(text)->error, "");
@@ -510,7 +510,7 @@ TEST_F(PreparerTest, ACorruptCheckpointIsSetAsideAndSpecsTell) {
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   const PrepareRequest who = request(text);
   prepare(text);
-  node.checkpoint->resize(20);
+  node.checkpoint->resize(node.checkpoint->size() / 2);
   run();
   EXPECT_TRUE(node.aside.has_value());
   EXPECT_EQ(preparer->prepared().begin()->second.devices[0].pf, "0000:03:00.0")
@@ -520,21 +520,6 @@ TEST_F(PreparerTest, ACorruptCheckpointIsSetAsideAndSpecsTell) {
   EXPECT_EQ(prepare(text)->error, "");
   EXPECT_EQ(unprepare(who), "");
   EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf") << "who had it before is found again";
-}
-
-// Red when a claim whose last change is damaged has no record, so that its files are removed below its pod.
-TEST_F(PreparerTest, SpecsTellOfAClaimWhoseLastChangeIsDamaged) {
-  ASSERT_EQ(prepare(put(claim(1, "0000-03-00-3")))->error, "");
-  const ClaimText text = put(claim(2, "0000-03-00-2"));
-  ASSERT_EQ(prepare(text)->error, "");
-  (*node.checkpoint)[node.checkpoint->size() - 20] ^= 1;
-  run();
-  EXPECT_FALSE(node.aside.has_value());
-  EXPECT_EQ(preparer->prepared().size(), 2u);
-  EXPECT_EQ(log.count("checkpoint missing or damaged"), 1u);
-  EXPECT_TRUE(has_spec(request(text).uid));
-  EXPECT_EQ(prepare(text)->error, "");
-  EXPECT_EQ(unprepare(request(text)), "");
 }
 
 // Red when what a disk does not give at once is taken for spoilt: who had the function before would be lost for good.
@@ -560,7 +545,7 @@ TEST_F(PreparerTest, ACheckpointThatCannotBeReadNowIsReadLater) {
 // call that came just before the start is forgotten.
 TEST_F(PreparerTest, CallsBeforeTheStartAreRefusedWithAReasonOrWait) {
   const ClaimText text = put(claim(1, "0000-03-00-2"));
-  node.unreadable_times = 1'000;
+  node.unreadable_times = 3;
   run();
   ASSERT_FALSE(preparer->has_started());
   preparer->refuse_until_start("another program serves driver d");
@@ -923,58 +908,6 @@ TEST_F(PreparerTest, TheCheckpointSaysWhatBecameOfTheFiles) {
   failing = "remove ";
   EXPECT_NE(unprepare(request(text))->find("No space left"), std::string::npos);
   EXPECT_EQ(on_disk().size(), 1u);
-}
-
-// Red when a version that knows no changes of a checkpoint finds one that lacks them, as after a rollback.
-TEST_F(PreparerTest, ADaemonThatStopsLeavesACheckpointOfVersion1) {
-  const ClaimText text = put(claim(1, "0000-03-00-2")), other = put(claim(2, "0000-03-00-3"));
-  ASSERT_EQ(prepare(text)->error, "");
-  ASSERT_EQ(prepare(other)->error, "");
-  EXPECT_TRUE(decode_checkpoint(*node.checkpoint)->is_open);
-  for (const bool has_written : {true, false}) {
-    preparer->take_no_more();
-    EXPECT_FALSE(preparer->idle());
-    settle();
-    EXPECT_TRUE(preparer->idle());
-    const Checkpoint left = decode_checkpoint(*node.checkpoint).value();
-    EXPECT_FALSE(left.is_open) << has_written;
-    EXPECT_EQ(left.claims.size(), 2u);
-    if (!has_written) break;
-    run();
-    EXPECT_EQ(unprepare(request(other)), "");
-    EXPECT_EQ(prepare(other)->error, "");
-    run();  // the one before was killed
-  }
-  // Nothing is written that says the same.
-  run();
-  const size_t writes = node.checkpoint_writes;
-  preparer->take_no_more();
-  EXPECT_TRUE(preparer->idle());
-  EXPECT_EQ(node.checkpoint_writes, writes);
-}
-
-// Red when a daemon that stops before it has read the checkpoint writes an empty one over it.
-TEST_F(PreparerTest, ADaemonThatHasNotReadTheCheckpointLeavesIt) {
-  ASSERT_EQ(prepare(put(claim(1, "0000-03-00-2")))->error, "");
-  node.unreadable_times = 1'000;
-  run();
-  ASSERT_FALSE(preparer->has_started());
-  preparer->take_no_more();
-  settle();
-  EXPECT_EQ(decode_checkpoint(*node.checkpoint)->claims.size(), 1u);
-}
-
-TEST_F(PreparerTest, ACheckpointWithManyChangesIsRewritten) {
-  const ClaimText text = put(claim(1, "0000-03-00-2"));
-  size_t size_max = 0;
-  for (int i = 0; i < 500; ++i) {
-    ASSERT_EQ(prepare(text)->error, "");
-    ASSERT_EQ(unprepare(request(text)), "");
-    size_max = std::max(size_max, node.checkpoint->size());
-  }
-  EXPECT_GT(size_max, kCheckpointChangesBytesMax / 4);
-  EXPECT_LT(size_max, kCheckpointChangesBytesMax) << "while nothing waits";
-  EXPECT_TRUE(decode_checkpoint(*node.checkpoint)->claims.empty());
 }
 
 // The next daemon completes the call, no function stays on the wrong driver, and no file is left.
