@@ -1,11 +1,15 @@
 #pragma once
-// Sets the missing administrative MAC addresses that policy/configure/ finds, one after the other, on a worker.
+// Sets the missing administrative MAC addresses that policy/configure/ finds, one after the other, on a
+// worker.
 //
-// Pace:      one VF at a time; each once, and again only if the address was lost since (policy/configure/attempts.h).
-// Errors:    without CAP_NET_ADMIN it logs that once, and stops. A driver's refusal is logged for that VF. A PF whose
-//            driver hangs is skipped from then on.
-// Log:       each address that was set, with the policy that requires it: the audit of this daemon's changes of the host.
-// Ownership: ports outlive this object. Its destruction starts no further write; one in progress may complete.
+// Pace:      one VF at a time; each once, and again only if the address was lost since
+//            (policy/configure/attempts.h).
+// Errors:    without CAP_NET_ADMIN it logs that once, and stops. A driver's refusal is logged for that VF. A
+//            PF whose driver hangs is skipped from then on.
+// Log:       each address that was set, with the policy that requires it: the audit of this daemon's changes
+//            of the host.
+// Ownership: ports outlive this object. Its destruction starts no further write; one in progress may
+//            complete.
 #include <deque>
 #include <functional>
 #include <memory>

@@ -1,11 +1,14 @@
 #pragma once
-// Sets binding conditions (KEP-5007) in the status of ResourceClaims. When the scheduler has allocated a device of this node and reserved the
-// claim for a pod, it binds the pod only if the conditions that the entry names are True. If the failure condition is True, the scheduler
-// releases the allocation and allocates another device.
+// Sets binding conditions (KEP-5007) in the status of ResourceClaims. When the scheduler has allocated a
+// device of this node and reserved the claim for a pod, it binds the pod only if the conditions that the
+// entry names are True. If the failure condition is True, the scheduler releases the allocation and allocates
+// another device.
 //
-// Claims are as many as pods, and a watch cannot select them by node. So they are watched only if entries have such conditions.
+// Claims are as many as pods, and a watch cannot select them by node. So they are watched only if entries
+// have such conditions.
 //
-// Ownership: ports and the objects that the functions refer to outlive this object. Destroying it ends the watch and drops a running write.
+// Ownership: ports and the objects that the functions refer to outlive this object. Destroying it ends the
+// watch and drops a running write.
 // Threads:   the loop's. No function calls back before it returns.
 #include <cstdint>
 #include <functional>
@@ -46,7 +49,8 @@ struct AllocatedClaim {
   std::vector<AllocatedDevice> devices;  // of our drivers, with binding conditions
   bool operator==(const AllocatedClaim&) const = default;
 };
-/// Reads the devices of these drivers whose allocation has our binding conditions. Pure; values of a wrong form are ignored.
+/// Reads the devices of these drivers whose allocation has our binding conditions. Pure; values of a wrong
+/// form are ignored.
 AllocatedClaim decode_allocated(const kube::Json& claim, const std::set<std::string>& drivers);
 
 /// The judgement of a device.
@@ -62,14 +66,16 @@ struct DeviceWord {
 /// nullopt if the device is another node's, or nothing is known yet: no condition is written.
 using JudgeDevice = std::function<std::optional<DeviceWord>(const AllocatedDevice& device)>;
 
-/// Returns the claim with the devices of one driver and the conditions that they must have; nullopt if they have them. now: RFC 3339.
+/// Returns the claim with the devices of one driver and the conditions that they must have; nullopt if they
+/// have them. now: RFC 3339.
 std::optional<AllocatedClaim> with_conditions(const AllocatedClaim& claim, const std::string& driver,
                                               const JudgeDevice& judge, const std::string& now);
 /// The object to apply to the subresource `status`.
 std::string encode_conditions(const AllocatedClaim& claim);
 
 /// Log: the reason why conditions are not written, once while it lasts.
-/// Waits: a failed write is repeated after 0.5 s to 30 s, doubling; a refused one only after the claim or a judgement has changed.
+/// Waits: a failed write is repeated after 0.5 s to 30 s, doubling; a refused one only after the claim or a
+/// judgement has changed.
 /// Memory: the devices of each claim that has our binding conditions.
 /// Permissions: list and watch of resourceclaims, and those of kubelet::ClaimStatus.
 class BindingConditions final : private watchers::ObjectSink {
@@ -78,7 +84,8 @@ class BindingConditions final : private watchers::ObjectSink {
     kube::Ports ports;
     std::set<std::string> drivers;
     JudgeDevice judge;
-    /// Returns true if a device of the claim is prepared: its pod is bound, and its conditions are not written any more.
+    /// Returns true if a device of the claim is prepared: its pod is bound, and its conditions are not
+    /// written any more.
     std::function<bool(const std::string& driver, const std::string& uid)> is_prepared;
   };
   explicit BindingConditions(Surroundings around);

@@ -149,8 +149,8 @@ class Daemon final : private ClusterEvents {
   }
 
  private:
-  // Connects the publisher's handlers to marks: refused devices, lost features, settled pools, unknown
-  // slices.
+  // Creates the publisher of one driver, with handlers for refused devices, lost features, settled pools and
+  // unknown slices.
   PoolPublisher make_offer(Driver which, kube::Ports ports);
   // Returns nullptr without --configure.
   std::unique_ptr<AdminMacs> make_admin_macs(SetMissingMac set);
@@ -172,7 +172,7 @@ class Daemon final : private ClusterEvents {
   const kube::ResourceSlice* find_slice(size_t driver, const watchers::ObjectHead& head) const override;
   void on_sync_state() override;
   void on_reach(const Reach::Change& change) override;
-  // Reserves the entries of a slice that were unknown, before the slice is overwritten.
+  // Reserves the entries of a slice that no decision of this process knows, before the slice is overwritten.
   void meet(const kube::ResourceSlice& slice);
   // Blocks writes until the next decision.
   void decide_before_writing(std::string why);

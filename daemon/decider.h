@@ -1,22 +1,23 @@
 #pragma once
-// Schedules decisions: when, on which thread, and how newer changes are handled. The owner provides the inputs and
-// receives the decision.
+// Schedules decisions: when, on which thread, and how newer changes are handled. The owner provides the
+// inputs and receives the decision.
 //
 //   idle ─ change ─▶ due ── its time ──▶ decided on the loop ───────────────▶ idle, or due after further changes
 //                     ▲                └▶ deciding, on a worker ── in time ──▶ the same
 //                     │                                        ── overtaken ─▶ repeated immediately
 //                     └──────── retried later ◀─────────────── ── too late
 //
-// Pace:      the first decision follows a change immediately; changes within kCoalesce after it are combined. A
-//            decision without an effect opens no such window: the loop gets kYield, then the next one follows.
-// Threads:   a decision that may take long runs on a worker, from immutable inputs. One that takes too long is
-//            abandoned: the last one stays valid, nothing is added or withdrawn, and it is retried, never on the
-//            loop. Time limits never add or withdraw a device.
-// Overtaken: a newer change may be a removal, so the decision is repeated; but not twice in a row, because a stream
-//            of changes would prevent any decision. A void one is always repeated.
+// Pace:      the first decision follows a change immediately; changes within kCoalesce after it are combined.
+//            A decision without an effect opens no such window: the loop gets kYield, then the next one
+//            follows.
+// Threads:   a decision that may take long runs on a worker, from immutable inputs. One that takes too long
+//            is abandoned: the last one stays valid, nothing is added or withdrawn, and it is retried, never
+//            on the loop. Time limits never add or withdraw a device.
+// Overtaken: a newer change may be a removal, so the decision is repeated; but not twice in a row, because a
+//            stream of changes would prevent any decision. One that mark_void() discards is always repeated.
 // Ownership: ports outlive this object. Its destruction stops the decision in progress.
-// Reentry:   handlers may call mark() and mark_void(); they run on turns of their own or from decide_now(), never
-//            from inside mark().
+// Reentry:   handlers may call mark() and mark_void(); they run on turns of their own or from decide_now(),
+//            never from inside mark().
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -1,9 +1,9 @@
 #pragma once
-// Shows decisions the devices of pods with their pinned facts (hotplug/held_facts.h), so that a prepare, an unprepare
-// or an interface that moves does not change a decision.
+// The host as decisions see it: devices of pods have the facts from before the pod got them (*pinned*,
+// hotplug/held_facts.h). So a prepare, an unprepare or an interface that moves does not change a decision.
 //
-// End:     after let_go() the facts stay pinned until the kernel reports the same again (the driver is bound, the
-//          interface has returned with its name), at most for kReturnMax.
+// End:     after let_go() the facts stay pinned until the kernel reports the same again (the driver is bound,
+//          the interface has returned with its name), at most for kReturnMax.
 // Reentry: on_update runs within take(), let_go() and on a turn of its own, never within hold().
 #include <functional>
 #include <map>

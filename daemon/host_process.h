@@ -16,8 +16,8 @@ class HostProcess : public Process {
   /// Opens no cluster: for commands that only read the host. `cluster` stays null.
   static Result<std::unique_ptr<HostProcess>> open_host_only(const config::Options& options);
 
-  /// Without live events (one-shot commands) the host is read once. Each call creates new sources, which the
-  /// receiver opens.
+  /// Returns the real dependencies of a Daemon. Without live events (one-shot commands) the host is read
+  /// once. Each call creates new event sources; their user opens them.
   Ports daemon_ports(bool live_events);
   virtual hotplug::HostSource::Ports host_ports(bool live_events);
 

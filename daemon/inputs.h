@@ -19,7 +19,7 @@
 
 namespace sliced::daemon {
 
-/// The drivers, as indices of offers. Other folders know them by name.
+/// Index of a driver in PoolPublishers and Plan::pools. Other folders identify drivers by name.
 enum Driver : size_t { kSriov, kExposure };
 using PoolPublishers = std::array<PoolPublisher, 2>;
 
@@ -39,8 +39,8 @@ struct SnapshotSources {
 /// the last decision.
 Decider::InputsPtr make_snapshot(const SnapshotSources& from);
 
-/// Returns the slices that each driver has published, from the watches and this process' writes. They show
-/// the state before this process. Valid as long as both arguments.
+/// Returns the slices of each driver that the API server holds, from the watches and the answers to writes.
+/// Until this process writes, they show the offer of the one before. Valid as long as both arguments.
 publishers::OwnSlices own_slices(const PoolPublishers& offers, const config::Options& options);
 
 }  // namespace sliced::daemon

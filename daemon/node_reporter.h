@@ -28,7 +28,8 @@ class NodeReporter final : public Observer {
   void start();
   /// true: the interlock is held.
   void permit(bool writes);
-  /// The result of KubeletPlugin::is_known() or other_programs() has changed.
+  /// The result of KubeletPlugin::is_known() or other_programs() has changed: the report and the Events are
+  /// brought up to date.
   void on_plugin_changed();
   void on_decided(const policy::Decision&) override;
   /// Adds nothing for reports that are off, so that their metric families are omitted.

@@ -62,8 +62,8 @@ class NodeStateSource {
   const watchers::Source* source() const { return watcher_.get(); }
   /// The last known object, or why there is none. An outage does not change it.
   const policy::NodeStateWord& word() const { return word_; }
-  /// Returns the facts for readiness, with the host's inventory for decisions. Computed again if one of the
-  /// two has changed; valid until the next call.
+  /// Returns where the object and this host differ, for the readiness condition nodeState. host: the
+  /// inventory for decisions. Computed again if one of the two has changed; valid until the next call.
   const policy::NodeState& over(const hotplug::InventoryPtr& host);
 
  private:

@@ -14,8 +14,8 @@ class Observer {
  public:
   /// After each decision. The observer may call the daemon; it must not destroy it, and must not subscribe.
   virtual void on_decided(const policy::Decision& decision) = 0;
-  /// For each policy that changed the offer, while the decision is concluded: the daemon still returns the
-  /// former decision.
+  /// For each policy that changed the offer, before on_decided(): Daemon::decision() still returns the former
+  /// decision.
   virtual void on_offer_change(const policy::OfferChange&) {}
 
  protected:

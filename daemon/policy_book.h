@@ -1,11 +1,12 @@
 #pragma once
-// Stores the policies: events of their sources are applied, and the policy set for decisions is built. All kinds use the
-// same code; their differences are rows of traits (policy_book.cpp).
+// Stores the policies: events of their sources are applied, and the policy set for decisions is built. All
+// kinds use the same code; their differences are rows of traits (policy_book.cpp).
 //
 // Ownership: policies are shared with the sets, never copied. Calls nothing back.
 // Identity:  an unchanged policy stays the same object, so that policies can be compared by pointers first.
-// Memory:    a watcher leaves out policies beyond its limit (watchers/memory_budget.h); their names are known. One
-//            policy in the set represents all excludes that are left out: they may apply to any device.
+// Memory:    a watcher leaves out policies beyond its limit (watchers/memory_budget.h); their names are
+//            known. One policy in the set represents all excludes that are left out: they may apply to any
+//            device.
 // Errors:    none: an object that cannot be decoded is kept as a policy with a problem that offers nothing.
 #include <functional>
 #include <map>

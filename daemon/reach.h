@@ -1,14 +1,15 @@
 #pragma once
-// Determines whether the cluster is reachable, and so whether writes are allowed, from the states of its sources
-// (watchers/outage.h). During an outage one source probes for all; after its success the others reconnect, and nothing is
-// written until they have answered or timed out.
+// Determines whether the cluster is reachable, and so whether writes are allowed, from the states of its
+// sources (watchers/outage.h). During an outage one source probes for all; after its success the others
+// reconnect, and nothing is written until they have answered or timed out.
 //
 //   served ──▶ away: all but one are parked ──▶ catching up: each is retried, every quarter of a second,
-//     ▲                                             two seconds in total, and longer while a server sends
-//     └── all have answered, or timed out ──────────┘ Retry-After
+//     ▲                                             two seconds in total; while a server sends Retry-After,
+//     └── all have answered, or timed out ──────────┘ up to a minute
 //
 // Units:     Millis. Steps of catching up are jittered, because a fleet reconnects at the same time.
-// Ownership: sources, scheduler and random outlive this object; the owner reports each change of a sync state.
+// Ownership: sources, scheduler and random outlive this object; the owner reports each change of a sync
+//            state.
 // Reentry:   the owner is called on a turn of its own, never from inside note().
 #include <functional>
 #include <vector>

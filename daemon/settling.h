@@ -15,8 +15,9 @@ class Settling {
  public:
   Settling(reactor::Scheduler& scheduler, Millis quiet, Millis longest, std::function<void()> on_settled);
 
-  /// follows: later changes may wait; false before the first decision. VFs settle with their PF, other
-  /// devices on their own; removals do not wait.
+  /// Starts or extends the windows of added and changed devices. VFs settle with their PF, other devices on
+  /// their own; removals do not wait. follows: a decision was published before; if false, no window starts,
+  /// so that the first publication is not delayed.
   void note(const hotplug::InventoryUpdate& update, bool follows);
   void set_windows(Millis quiet, Millis longest) { debouncer_.set_windows(quiet, longest); }
   /// Returns the devices of the inventory that settle.

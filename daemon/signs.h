@@ -15,8 +15,9 @@ constexpr const char* kConfiguredFile = "/run/sliced/configured";
 /// Returns the boot id of the given host; "" if it cannot be read.
 std::string boot_id_of(const HostProcess& process);
 
-/// by: not kNothing; an annotation requires a cluster. The process outlives the result. is_daemon: the daemon
-/// continues to serve after the signal. The wait then has no limit of tries, and is done once per boot.
+/// by: not kNothing; an annotation requires a cluster. The process outlives the result. is_daemon: true for
+/// `run`, false for `wait-for-config`. It matters for the annotation of the pod only: `run` retries without
+/// limit, and waits at most once per boot.
 std::unique_ptr<configured::Sign> make_sign(HostProcess& process, const config::Options& options,
                                             const config::ConfiguredBy& by, bool is_daemon,
                                             configured::OnChange on_change);

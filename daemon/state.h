@@ -1,6 +1,7 @@
 #pragma once
-// The daemon's state, except for parts with their own: the inventory (HeldHost), published slices (PoolPublisher),
-// reserved entries (publishers::Reservations), API server features (publishers::ServerFeatures).
+// The daemon's state, except for parts with their own: the inventory (HeldHost), published slices
+// (PoolPublisher), reserved entries (publishers::Reservations), API server features
+// (publishers::ServerFeatures).
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -7,7 +7,7 @@
 
 namespace sliced::kubelet {
 
-/// kGone: no claim has that uid, or it is no longer allocated any device of the record. kUnknown: no answer,
+/// kGone: no claim has that uid, or no device of the record is allocated to it any more. kUnknown: no answer,
 /// or an answer that cannot be decoded.
 enum class ClaimState { kExists, kGone, kUnknown };
 

@@ -12,9 +12,9 @@
 
 namespace sliced::kubelet {
 
-/// Numeric settings by their names in `ip link`: txqlen, group, gso_max_size, gso_ipv4_max_size, gso_max_segs,
-/// gro_max_size, gro_ipv4_max_size, mode (0 default, 1 dormant). 1 on, 0 off: arp, multicast, dynamic, trailers,
-/// debug, protodown.
+/// Numeric settings by their names in `ip link`: txqlen, group, gso_max_size, gso_ipv4_max_size,
+/// gso_max_segs, gro_max_size, gro_ipv4_max_size, mode (0 default, 1 dormant). 1 on, 0 off: arp, multicast,
+/// dynamic, trailers, debug, protodown.
 using LinkNumbers = std::map<std::string, uint32_t, std::less<>>;
 /// Ids of attached XDP programs by mode (XDP_FLAGS_SKB_MODE, XDP_FLAGS_DRV_MODE, XDP_FLAGS_HW_MODE).
 using XdpPrograms = std::map<uint32_t, uint32_t>;
@@ -88,13 +88,14 @@ struct MovedLink {
 /// in the pod or on the host. Never returns the loopback interface, nor a pod's own veth that has the name of
 /// the host's interface.
 const HostLink* find_moved(const std::vector<HostLink>& links, const MovedLink& moved);
-/// Removes the interfaces in that namespace that have `lower` below them: VLANs, macvlans and others. The kernel
-/// leaves them there when the lower one moves to another namespace, and they continue to send and receive.
+/// Removes the interfaces in that namespace that have `lower` below them: VLANs, macvlans and others. The
+/// kernel leaves them there when the lower one moves to another namespace, and they continue to send and
+/// receive.
 /// Errors: as change_link().
 Result<Unit> remove_uppers(int network_namespace, const std::vector<HostLink>& links, const HostLink& lower);
 /// Moves the device's interface from a pod's namespace to that of the calling thread, after remove_uppers().
-/// There it is down and has its host name. If another interface has that name, it keeps its name in the pod; if
-/// that is in use too, the kernel chooses one. Returns false if it is not in the pod's namespace.
+/// There it is down and has its host name. If another interface has that name, it keeps its name in the pod;
+/// if that is in use too, the kernel chooses one. Returns false if it is not in the pod's namespace.
 Result<bool> move_link_back(int from_namespace, const MovedLink& moved);
 
 }  // namespace sliced::kubelet

@@ -68,8 +68,8 @@ struct NativeNetwork {
 inline constexpr size_t kNativeAddressesMax = 16;  // limit of resource/v1 NetworkDeviceData
 inline constexpr size_t kNativeRoutesMax = 64, kNativeRulesMax = 32, kNativeNeighborsMax = 32;
 
-/// path: of the value, for error texts. author: of its `ipam`, which the tables for definitions check. Errors:
-/// kInvalid, kTooLarge; each names field, value, expected value and remedy.
+/// path: of the value, for error texts. author: of its `ipam`, which the tables for definitions check.
+/// Errors: kInvalid, kTooLarge; each names field, value, expected value and remedy.
 Result<NativeNetwork> decode_native_network(const kube::Json& value, const std::string& path,
                                             cni::Author author = cni::Author::kAdministrator);
 /// Encodes a value that decode_native_network() accepts.
@@ -84,16 +84,16 @@ Result<NativeNetwork> merge_native_networks(const NativeNetwork& by_class, const
 /// Checks rules between fields, including those of check_native_vf(): a gateway outside the subnets of all
 /// addresses, two routes with the same destination, table and priority. Errors: kInvalid.
 Result<Unit> check_native_network(const NativeNetwork& network, const std::string& path);
-/// Returns the network with the addresses and routes of an IPAM plugin's result instead of ipam, checked as if
-/// the VfConfig had them. A route without a gateway gets that of the first address of its family, as in the
-/// plugins of the CNI project. Errors: those of decode_native_network() and check_native_network(); kInvalid
-/// if the result has no address.
+/// Returns the network with the addresses and routes of an IPAM plugin's result instead of ipam, checked as
+/// if the VfConfig had them. A route without a gateway gets that of the first address of its family, as in
+/// the plugins of the CNI project. Errors: those of decode_native_network() and check_native_network();
+/// kInvalid if the result has no address.
 Result<NativeNetwork> with_ipam_result(NativeNetwork network, const cni::Attached& result);
 
 /// Returns the config of plugin cni::kNativePlugin for a record: addresses and routes as in the plugin
-/// `static`, all other fields in `network`. With an IPAM plugin, which `ipamPlugin` names: its own `ipam`, and
-/// all other fields in `network`. interface: the device's on the host. pci: its PCI address if an interface is
-/// created on it; "" for a link. rdma_device: moves with the interface.
+/// `static`, all other fields in `network`. With an IPAM plugin, which `ipamPlugin` names: its own `ipam`,
+/// and all other fields in `network`. interface: the device's on the host. pci: its PCI address if an
+/// interface is created on it; "" for a link. rdma_device: moves with the interface.
 std::string native_config(const NativeNetwork& network, const std::string& interface,
                           const std::string& pci = "", const std::string& rdma_device = "");
 /// Returns the CNI plugin that creates such an interface, as policies and --cni-plugins-shared name it:

@@ -43,8 +43,8 @@ struct KnownEntry {
       {};  // those that have `allow`: "SriovResourcePolicy ns/a and SriovResourcePolicy ns/b"
 };
 /// Returns why a claim may not change that setting (policy/vf_settings.h) of the device: "no policy ... :
-/// leave it out, ..."; "" if it may. vlan: the value, for the setting vlan. network: that of the claim. Only the
-/// field `allow` counts; --vf-settings is for definitions.
+/// leave it out, ..."; "" if it may. vlan: the value, for the setting vlan. network: that of the claim. Only
+/// the field `allow` counts; --vf-settings is for definitions.
 std::string refusal_of_setting(const KnownEntry& known, const std::string& setting, std::optional<int> vlan,
                                const NativeNetwork& network);
 /// Returns nullopt if no entry of this node has that driver, pool and name.

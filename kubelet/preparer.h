@@ -3,8 +3,8 @@
 //
 //   GET claim ─▶ pod ─▶ check ─▶ plan ─▶ safety ─▶ networks ─▶ read the host ─▶ safety ─▶ bind ─▶ CDI files, checkpoint ─▶ answer
 //
-// The devices are reserved as soon as they are planned, on disk before anything is bound, and again before the
-// answer.
+// The devices are reserved as soon as they are planned, on disk before anything is bound, and again before
+// the answer.
 //
 // Steps: each arrow is a function of the task, a row in prepare_steps() or release_steps() (the files
 //        of these names). A step ends in advance(task), give_up(task, why) or end(task, answer), once, in the

@@ -21,9 +21,9 @@ std::string short_name(const PreparedClaim& claim);
 /// Returns the VFIO nodes of a pod's function, from the edits of its CDI device; empty if it has none.
 VfioNodes vfio_nodes_in(const cdi::Edits& edits);
 
-/// Marks a record of another boot as not done; the claim keeps its devices. Nobody restores the drivers of
-/// this boot. is_sure: false if the record may be of this boot; then a function on vfio-pci returns to the
-/// driver that the kernel chooses.
+/// Marks a record as incomplete, because a reboot undid its effects; the claim keeps its devices. Releasing
+/// it then restores neither drivers nor settings. is_sure: false if the record may be of this boot; then a
+/// function on vfio-pci returns to the driver that the kernel chooses.
 void forget_boot(PreparedClaim& claim, bool is_sure = true);
 
 }  // namespace sliced::kubelet

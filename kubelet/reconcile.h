@@ -1,14 +1,14 @@
 #pragma once
-// Cleans up records and files without an owner, and restores files that a reboot removed. Runs at the start and after
-// each registration by a kubelet.
+// Cleans up records and files without an owner, and restores files that a reboot removed. Runs at the start
+// and after each registration by a kubelet.
 //
 //   CDI specs, metadata, device infos without a record ─▶ removed
 //   a record of another boot whose claim exists ────────▶ its files are written again
 //   a record whose claim is gone ───────────────────────▶ reported immediately (on_state)
 //   and whose devices no pod uses, for kAbsentMin ──────▶ released, unless that was tried already (kubelet/returns.h)
 //
-// An absent claim alone does not release devices: after a forced deletion its containers may still run. A query
-// without an answer changes nothing.
+// An absent claim alone does not release devices: after a forced deletion its containers may still run. A
+// query without an answer changes nothing.
 #include <deque>
 #include <functional>
 #include <map>

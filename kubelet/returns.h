@@ -30,8 +30,9 @@ class Returns {
   Returns(kube::Cluster& cluster, reactor::Scheduler& scheduler, Handlers handlers)
       : cluster_(cluster), scheduler_(scheduler), handlers_(std::move(handlers)) {}
 
-  /// Requires: the record has the reason (PreparedClaim::not_returned). is_first: the record had none before, so the claim is queried
-  /// immediately; a further failure of the same release does not change when it is queried next.
+  /// Requires: the record has the reason (PreparedClaim::not_returned). is_first: the record had none before,
+  /// so the claim is queried immediately; a further failure of the same release does not change when it is
+  /// queried next.
   void add(const PreparedKey& key, bool is_first);
 
  private:

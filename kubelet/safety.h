@@ -18,7 +18,8 @@ namespace sliced::kubelet {
 /// ignored.
 std::string refusal(const PreparedClaim& claim, const PreparedDevice& device, const KnownEntry& known,
                     const PreparedClaims& prepared);
-/// Returns the first other claim that has the device, or one that excludes it (conflict()); nullptr if there is none. Points into `prepared`.
+/// Returns the first other claim that has the device, or one that excludes it (conflict()); nullptr if there
+/// is none. Points into `prepared`.
 const PreparedClaim* conflicting_claim(const PreparedClaim& claim, const PreparedDevice& device,
                                        const PreparedClaims& prepared);
 /// For a deleted claim that is still on record: returns why its devices are not free, as a clause whose

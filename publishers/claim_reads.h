@@ -1,8 +1,8 @@
 #pragma once
-// Reads single ResourceClaims that can show that a withdrawn device is free (policy::Ledger::questions):
-// first that the
-// claim of a pod on this node has the device, and after its release that it no longer has it. This is faster
-// than a list of all claims and costs the API server little.
+// Reads single ResourceClaims to find out when a withdrawn device is free (policy::Ledger::questions). A
+// claim is read twice or more: until it shows that the device is allocated to it, and after the kubelet
+// unprepared the device until it no longer has the device. This is faster than a list of all claims and costs
+// the API server little.
 #include <functional>
 #include <map>
 #include <optional>
@@ -21,11 +21,11 @@ namespace sliced::publishers {
 /// REQUIRES: `ports` and `ledger` must outlive this object. stop() or destroying it cancels the running read.
 class ClaimReads {
  public:
-  /// A policy of all nodes withdraws everywhere at the same time: the first read of each claim is delayed up
-  /// to this.
+  /// Largest random delay before the first read of a claim. A policy that selects all nodes withdraws devices
+  /// everywhere at the same time.
   static constexpr Millis kJitter{30'000};
 
-  /// on_seen: called last by the cluster's answers; may call arm() and stop().
+  /// on_seen: called at the end of the handler of the cluster's answer; may call arm() and stop().
   ClaimReads(kube::Ports ports, const policy::Ledger& ledger,
              std::function<void(const policy::ClaimRead&)> on_seen);
 

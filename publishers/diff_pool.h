@@ -29,7 +29,8 @@ struct NodeIdentity {
 inline constexpr std::string_view kBootIdAnnotation = "dra.networking/boot-id";
 
 inline constexpr int kSaltMax = 16;  // names that are tried per slice
-/// A higher generation was written by others, and ours do not continue from it.
+/// Generations above this limit were written by another program. They are ignored when the next generation of
+/// a pool is computed.
 inline constexpr int64_t kTrustedGenerationMax = int64_t{1} << 62;
 
 /// Observed slices by object name: all that name this driver and node, and any others that the server
@@ -53,9 +54,9 @@ struct Removal {
   bool operator==(const Removal&) const = default;
 };
 
-/// The writes after which the API server holds the desired pools; values, sent by the publisher. Not a
-/// daemon::Plan. Deletes, then updates, then creates; each list by name, deletes that were refused last.
-/// first_write() has the exceptions.
+/// The writes after which the API server holds the desired pools. The publisher sends deletes, then updates,
+/// then creates; first_write() documents the exceptions. Each list is sorted by name; deletes that the server
+/// has refused before come last.
 struct SliceChanges {
   std::vector<Removal> deletes;
   std::vector<kube::ResourceSlice> updates;  // with the resourceVersion they replace
@@ -67,8 +68,7 @@ struct SliceChanges {
 
 /// Returns the slice to write first; nullptr: the first delete comes first. The record of withdrawn entries
 /// is written before the entries are removed, and counters before the devices that consume them. REQUIRES:
-/// plan is not empty and was made from
-/// `observed`.
+/// plan is not empty and was made from `observed`.
 const kube::ResourceSlice* first_write(const SliceChanges& plan, const ObservedSlices& observed);
 
 /// Returns the pools whose desired content the API server does not hold yet; nullopt: the pool of a slice to
@@ -80,8 +80,9 @@ std::optional<std::set<std::string>> unsettled_pools(const SliceChanges& plan,
 /// drivers and nodes are not modified.
 /// - A slice with a foreign finalizer, or one that the server refuses to delete, is emptied by an update
 ///   first (kEmptiedGeneration). The name of a terminating slice stays in use.
-/// - If annotations of others leave no room for the record, it becomes whole_holding() of the pool; if they
-///   leave no room for that, the slice is re-created under another name and then deleted.
+/// - If annotations of others leave no room for the record of withdrawn entries, a record that reserves the
+///   whole pool replaces it (policy::whole_holding). If they leave no room for that, a slice with another
+///   name is created, and then this one is deleted.
 SliceChanges diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedSlices& observed,
                         const NodeIdentity& node, const std::string& driver, const Memory& memory);
 
@@ -113,8 +114,7 @@ bool is_unreadable(const kube::ResourceSlice& slice);
 bool is_unread(const kube::ResourceSlice& slice);
 
 /// Returns true if the slice names this driver and node and has a name that slice_name() gives to its pool:
-/// this or an
-/// earlier process created it.
+/// this or an earlier process created it.
 bool is_ours(const kube::ResourceSlice& slice, const std::string& driver, const std::string& node);
 
 /// Returns true if the spec, our annotations and our owner reference are equal. Metadata of others is

@@ -2,9 +2,9 @@
 // Reads which devices of this node's pools are allocated: from the claims of this node's pods (few requests,
 // incomplete), or from one consistent list of all ResourceClaims (complete).
 //
-// All nodes of a cluster may need this at the same time: after a power failure, or when a policy of all nodes
-// changes. So each first counts nodes and claims, and waits for a random time that keeps all nodes together
-// below kFleetBytesPerSecond. A list is read page by page with pauses.
+// All nodes of a cluster may need this at the same time: after a power failure, or when a policy that selects
+// all nodes changes. So each first counts nodes and claims, and waits for a random time that keeps all nodes
+// together below kFleetBytesPerSecond. A list is read page by page with pauses.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -24,13 +24,14 @@
 
 namespace sliced::publishers {
 
-/// Invalid claims: a claim that cannot be decoded could have any device, so that the list fails. A deleted
-/// claim has none.
+/// Invalid claims: a claim that cannot be decoded could have any device, so the list fails. A deleted claim
+///           has none.
 /// Bounds:   a list of at most 1 GiB, in at most about twice the expected number of pages; an object of at
 ///           most 16 MiB. Only name and allocation of a claim are read. The server's remainingItemCount is an
 ///           estimate.
 /// REQUIRES: `ports` must outlive this object. stop() or destroying it cancels requests without calling a
-/// handler. Handlers are called last by the cluster's answers, and may start the next read.
+/// handler. Handlers are called at the end of the handler of the cluster's answer, and may start the next
+/// read.
 class Evidence {
  public:
   static constexpr double kFleetBytesPerSecond = 25e6;  // the mean; at most twice this in any second
@@ -43,7 +44,7 @@ class Evidence {
     kFailed,  // incomplete: a request failed, or an object is invalid
   };
   struct Handlers {
-    /// The pods will be read after that delay.
+    /// The random delay of look_at_pods() is chosen: the pods will be read after it.
     std::function<void(Millis wait)> on_turn;
     /// Allocations of this node's pods, as far as they could be read.
     std::function<void(policy::PodClaims, Look)> on_pods;
@@ -55,8 +56,7 @@ class Evidence {
   Evidence(kube::Ports ports, std::set<std::string> drivers, std::string node, Handlers handlers);
 
   /// Lists the pods of this node and reads each claim that they name; ends with on_pods. REQUIRES:
-  /// !is_busy(). immediately:
-  /// without counting the nodes and without the random delay.
+  /// !is_busy(). immediately: without counting the nodes and without the random delay.
   void look_at_pods(bool immediately);
   /// Counts nodes and claims, waits for a random delay, then reads all pages; ends with on_list or
   /// on_failure. Allocations after ClaimList::begun may be missing. REQUIRES: !is_busy().
@@ -70,8 +70,7 @@ class Evidence {
  private:
   enum class Aim { kPods, kList };
   void begin(Aim aim);
-  /// By remainingItemCount of the first page. Without the permission to list nodes, a large number is
-  /// assumed.
+  /// Adds one to remainingItemCount of a list with limit 1. If that list fails, 1,000 nodes are assumed.
   void count_nodes();
   void wait_for_pods();
   /// Also estimates the size of a claim: the largest one seen, or the mean of the previous list.
@@ -86,8 +85,8 @@ class Evidence {
   void list_page(std::string continue_token);
   void record_claim(std::string_view object);
   void finish_page(std::string continue_token);
-  /// Short for the expected number of pages, so that the list ends before its continue token expires; growing
-  /// for more pages, and for empty ones.
+  /// Returns the pause before the next page: short for the expected number of pages, so that the list ends
+  /// before its continue token expires; growing for further pages, and after empty ones.
   Millis page_pause();
   void fail(const kube::Failure& failure);
   void after(Millis delay, std::function<void()> next);

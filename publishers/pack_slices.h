@@ -14,7 +14,8 @@ namespace sliced::publishers {
 using Packing = std::map<size_t, std::vector<kube::DevicePtr>>;
 using Assigned = std::map<size_t, std::vector<std::string>>;
 
-/// Returns at least one slice, also for no devices. Indices start at first_index.
+/// Returns at least one slice, also for no devices. Indices start at first_index: lower ones are slices of
+/// counters. If more than twice the necessary number of slices would remain, all devices are assigned again.
 Packing pack_devices(const std::vector<kube::DevicePtr>& devices, const Assigned& assigned, size_t slice_size,
                      size_t first_index);
 

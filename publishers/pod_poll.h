@@ -22,13 +22,13 @@ class PodPoll {
   PodPoll(reactor::Scheduler& scheduler, reactor::Random random, std::function<void()> on_late,
           std::function<void()> on_due);
 
-  /// A read can show allocations.
+  /// A read may show allocations that no record contains: from now on, VFs that need it wait.
   void open() { is_open_ = true; }
-  /// The read succeeded, or a list of all claims did.
+  /// The read, or a list of all claims, has succeeded or is not repeated any more: no VF waits.
   void close() { is_open_ = false; }
   /// A device waits for the read. Returns true the first time.
   bool want();
-  /// Allows the read. VFs wait for it; kMax starts.
+  /// The owner may send the read now. VFs wait for it; kMax starts.
   void begin();
   /// The read starts after that random delay. For the first read, VFs wait for it and kMax starts again; for
   /// repeated reads they do not wait.
@@ -39,7 +39,7 @@ class PodPoll {
   /// Returns true if it is open and a device waits for it.
   bool is_wanted() const { return is_open_ && is_wanted_; }
   bool is_due() const;
-  /// Returns true if the read has been allowed and has not ended.
+  /// Returns true from begin() until the read has succeeded or the time for it is over.
   bool is_begun() const;
   /// Returns true while VFs wait. has_exposures: a DeviceExposurePolicy exists, so that they wait without
   /// limit.

@@ -46,7 +46,8 @@ class Reservations {
   void begin(policy::UnverifiedRecords unverified, bool was_possible);
   /// Reads a slice of ours before it is overwritten (Ledger::learn). Returns true if it added an entry.
   bool learn(const kube::ResourceSlice& slice);
-  /// Called before each decision.
+  /// Called before each decision. Assigns allocations and prepared claims of devices that were absent, as
+  /// after a reboot, to the devices that have appeared since (Ledger::find_awaited).
   void find_awaited(const hotplug::Inventory& inventory);
 
   /// For policy::Inputs: the pods of this node must be read before VFs of unverified pools are offered.
@@ -67,9 +68,10 @@ class Reservations {
 
   /// The API server holds the pools of the last decided(), except `but`: their withdrawals are acknowledged.
   void acknowledged(const std::string& driver, const std::set<std::string>& but);
-  /// Ledger::confirm_gone().
+  /// Releases the entries of functions that the inventory confirms as removed. Returns true if a new decision
+  /// is necessary (Ledger::confirm_gone).
   bool confirm_gone(const hotplug::InventoryPtr& inventory);
-  /// Allows lists of claims: this daemon holds the interlock and writes.
+  /// true: this daemon holds the interlock and writes, so it may read pods and claims. false: cancels reads.
   void permit(bool lists);
   /// Allows reading the pods without permit(true), for commands that only print the pools.
   void allow_polling() { is_polling_allowed_ = true; }

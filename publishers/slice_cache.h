@@ -45,8 +45,9 @@ class SliceCache {
   const kube::ResourceSlice* find_written(const std::string& name, const std::string& uid,
                                           const std::string& resource_version) const;
   bool listed() const { return listed_; }
-  /// Returns when settle() must be called next: an answer loses its precedence over the list.
+  /// Returns when settle() must be called next; nullopt if no answer takes precedence over a list.
   std::optional<TimePoint> next_deadline() const;
+  /// Ends the precedence of answers over the list after kListLagMax. Returns true if slices() changed.
   bool settle(TimePoint now);
 
  private:

@@ -103,7 +103,8 @@ class Attachments {
   /// of that ADD. The deadline covers the written record; ADD gets the remaining time except the last 150 ms.
   using OnAttached = std::function<void(Result<cni::Attached>)>;
   /// Attaches the interface. An existing attachment is returned immediately. Attachments of the same pod in
-  /// another sandbox, which has ended, are undone first. So is a detachment in progress of the device.
+  /// another sandbox, which has ended, are undone first. A detachment of the device that is in progress is
+  /// completed first.
   void attach(cni::Record record, TimePoint deadline, OnAttached done);
   /// Takes over an attachment that another program made. It is then treated like one of this program, with
   /// the result in its record (without a result: started). A known attachment stays unchanged.

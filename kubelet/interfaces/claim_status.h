@@ -62,8 +62,8 @@ class ClaimStatus {
               std::function<const PreparedClaims&()> prepared,
               reactor::Random random = reactor::system_random());
 
-  /// Requires: called after the claim was prepared. Does nothing for a claim that is not prepared, or whose
-  /// record is from its CDI spec and has no name.
+  /// Schedules a write of the claim's current status. Requires: called after the claim was prepared. Does
+  /// nothing for a claim that is not prepared, or whose record is from its CDI spec and has no name.
   void tell(const PreparedKey& key);
   /// Stores the interface of a sandbox, also when it is reported again after a restart; kept until the claim
   /// is released.

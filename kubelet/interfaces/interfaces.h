@@ -1,6 +1,7 @@
 #pragma once
-// Mode STANDALONE: attaches the interfaces of claims to pods, on events of the container runtime. In mode MULTUS it only
-// serves claims that were prepared in STANDALONE before. In both modes the runtime reports the running pods.
+// Mode STANDALONE: attaches the interfaces of claims to pods, on events of the container runtime. In mode
+// MULTUS it only serves claims that were prepared in STANDALONE before. In both modes the runtime reports the
+// running pods.
 //
 //   prepare ─▶ read_networks ─▶ checkpoint        runtime ─▶ nri::Plugin ─▶ Sandboxes ─▶ Attachments ─▶ CNI plugins, records
 #include <functional>

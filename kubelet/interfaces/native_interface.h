@@ -85,9 +85,10 @@ void note_rdma_device(cni::Record& record, const RdmaKernel& kernel = running_rd
 Result<Unit> undo_native(const cni::Record& record, int network_namespace,
                          const RdmaKernel& kernel = running_rdma_kernel());
 
-/// As cni::run_chain(), for a network of cni::kNativePlugin. ADD runs the network's IPAM plugin, if it has one,
-/// and then the helper with the addresses and routes of the plugin's result. DEL runs the IPAM plugin only.
-/// CHECK runs nothing and succeeds. program: the helper with its first arguments. place: of IPAM plugins.
+/// As cni::run_chain(), for a network of cni::kNativePlugin. ADD runs the network's IPAM plugin, if it has
+/// one, and then the helper with the addresses and routes of the plugin's result. DEL runs the IPAM plugin
+/// only. CHECK runs nothing and succeeds. program: the helper with its first arguments. place: of IPAM
+/// plugins.
 std::unique_ptr<cni::Run> run_native(reactor::Loop& loop, std::vector<std::string> program,
                                      const cni::Place& place, const cni::Network& network,
                                      cni::Command command, const cni::Attachment& attachment, Millis deadline,

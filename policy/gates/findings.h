@@ -11,18 +11,18 @@
 
 namespace sliced::policy {
 
-/// How a condition counts if the VF settings that it requires were last read from the PF before a policy
-/// began to require them.
+/// How a condition on VF settings counts while a query of the PF is pending (pf_word.h): the settings were
+/// last read before a policy began to require them.
 enum class Waiting {
   kMissing,  // as missing: for new entries
   kPassed,   // as met: for published entries, which stay unchanged
-  kAsKnown,  // by its known value: if no query is pending
+  kAsKnown,  // by the last value that was read, however old
 };
 
 class Findings {
  public:
   /// waiting: returns the mode for the entry; called at most once, and only if the result depends on it.
-  /// Conditions that were assumed at the start (Track::taken) count as met, except with kMissing.
+  /// Conditions that the daemon assumed at its start (Track::taken) count as met, except with kMissing.
   /// Requires: inputs and device outlive this object.
   Findings(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness,
            const std::function<Waiting()>& waiting);
@@ -32,8 +32,10 @@ class Findings {
   /// Returns the conditions that are not met, including those that count as missing, and the time since which
   /// the others hold. That time ignores conditions that are only assumed to be met.
   const Readied& found() const { return found_; }
+  /// Returns the conditions that wait for the query of the PF; empty with kAsKnown.
   const Untold& untold() const { return untold_; }
-  /// Returns the time at which the device appeared or was replaced by another one.
+  /// Returns the time at which the device appeared or was replaced by another one; kEver if it was there at
+  /// the start of the daemon.
   TimePoint born() const { return known_ == nullptr ? kEver : known_->born; }
   /// Returns the result for one condition. Requires: the demand contains it. A condition that waits for its
   /// PF is kNotMet, with the reason.

@@ -41,7 +41,8 @@ struct Offer {
   Readiness readiness = {};             // of the policy
   std::string_view group = {};          // spec.exposure.exclusionGroup; "" if none
   bool is_moved = false;                // a CNI plugin of the entry moves the interface into the pod
-  std::string_view base = {};           // Holding::base; "" for a function of a SriovResourcePolicy
+  std::string_view base = {};           // the entry's name without the suffix of a persona; "" for a VF
+                                        // of a SriovResourcePolicy
 };
 
 /// The answer of a gate that withholds an offer.
@@ -66,7 +67,7 @@ struct DecisionContext {
   /// unknown facts.
   std::set<std::string_view> taken_by_sriov = {};
   std::set<std::string_view> perhaps_sriovs = {};  // the subset that depends on unknown facts
-  // Results, which become the fields of Decision with the same names.
+  // Results, which become the fields of Decision with the same names (policy/decision.h).
   std::set<std::string> wanted = {};
   bool awaits_pods = false;
   std::optional<TimePoint> due = {};

@@ -5,7 +5,8 @@
 // broken-identity   a device that is partly removed        it can be read            HostDevice::broken
 //                   or unreadable
 // not-returned      a device still held for a deleted      it is restored            Inputs::not_returned
-//                   claim, and entries that exclude it
+//                   claim, and entries that cannot be
+//                   allocated together with it
 // host-use          an exclusive offer of an interface     the use ends, or the      HostDevice::host_use
 //                   that the host uses (default route)     policy allows it
 // immovable         an interface that a plugin would move  the plugins leave it      immovable_kind()
@@ -15,7 +16,8 @@
 // unknown-exclude   a new entry while an invalid exclude   the exclude is corrected  DecisionContext::
 //                   may select the device                  or deleted                unreadable_exclude
 // other-driver      a function that the other kind of      that offer ends and its   taken_by_sriov,
-//                   policy offers or may have allocated    claims are gone           Inputs::holdings
+//                   policy offers, or that may be          claims are gone           Inputs::holdings
+//                   allocated by that policy's driver
 // may-be-allocated  an entry whose former version may be   ResourceClaims show it    Inputs::holdings
 //                   allocated in a conflicting way         free
 // configuration     a new entry before the hardware is     the signal arrives        Inputs::unconfigured

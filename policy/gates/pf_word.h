@@ -14,8 +14,8 @@ namespace sliced::policy {
 inline constexpr Millis kWordMax{2'000};
 inline constexpr Millis kYoungWord{2'000};
 
-/// Returns true if the PF has, or may have, an interface to query; also for a PF that is not in the
-/// inventory.
+/// Returns true if the PF has, or may have, an interface to query. Also true for a PF that is not in the
+/// inventory: it may appear.
 bool can_be_asked(const Inputs& in, const hotplug::PciAddress& pf);
 /// Returns the required conditions that need a query of the device's PF. Empty if no condition needs one, if
 /// the PF cannot be queried and no condition depends on it, or if every known value counts
@@ -32,8 +32,8 @@ struct Untold {
   TimePoint until{};
   bool is_any() const { return conditions.any(); }
 };
-/// Returns the conditions that still wait for a query. asked: a result of asked_of_pf(). stands: the entry is
-/// published for this device; false for a new entry.
+/// Returns the conditions that still wait for a query; none after kWordMax if the entry is published. asked:
+/// a result of asked_of_pf(). stands: the entry is published for this device; false for a new entry.
 Untold untold(const Inputs& in, const hotplug::HostDevice& device, const ConditionSet& asked, bool stands);
 
 }  // namespace sliced::policy

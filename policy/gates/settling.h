@@ -1,6 +1,7 @@
 #pragma once
 // Debounces additions. Removals are published immediately; new entries and changes wait for a quiet period of
-// their PF, or of the device itself if it has none. So `echo 64 > sriov_numvfs` causes a few writes of slices instead of 64.
+// their PF, or of the device itself if it has none. So `echo 64 > sriov_numvfs` causes a few writes of slices
+// instead of 64. daemon/settling.h measures the quiet periods.
 #include <string_view>
 
 #include "hotplug/facts.h"
