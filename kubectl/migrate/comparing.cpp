@@ -20,7 +20,7 @@ std::string text_of(const kube::Attributes& attributes, const std::string& key) 
   return text != nullptr ? *text : "";
 }
 
-// By PCI address: what each entry says that it is.
+// Returns the resource name of each published entry, by PCI address.
 std::map<std::string, std::string> resources_of(const policy::Decision& decision) {
   std::map<std::string, std::string> out;
   for (const auto& [driver, pools] : decision.pools)
@@ -98,7 +98,7 @@ std::vector<Compared> compare(const Before& before, const std::vector<Made>& obj
 void mark_lost_uio_nodes(std::vector<Compared>& rows, const hotplug::Inventory& inventory) {
   for (Compared& row : rows) {
     const hotplug::HostDevice* device = inventory.devices.find(row.device);
-    // GetDefaultInfoProvider of the plugin's pkg/factory.
+    // Source: GetDefaultInfoProvider in the plugin's pkg/factory.
     if (device == nullptr || (device->driver != "uio" && device->driver != "igb_uio") || !row.is_same())
       continue;
     row.loses_nodes = true;

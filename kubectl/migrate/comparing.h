@@ -1,5 +1,6 @@
 #pragma once
-// What was offered before and what the new objects offer, device by device, on one host. Pure.
+// Compares, device by device on one host, the resource that offered the device before with the resource under
+// which the new objects offer it. Pure.
 #include <functional>
 #include <map>
 #include <string>
@@ -14,40 +15,43 @@
 
 namespace sliced::migrate {
 
-/// One device that is offered before or after. "" is not offered.
+/// One device that is offered before or after the migration. before and after: its resource; "": not offered.
 struct Compared {
   std::string device, interface, before, after;
-  std::string why;           // where they differ: why the new policies do not offer it, or offer it
-  bool loses_nodes = false;  // offered as before, and pods get fewer device nodes
+  std::string why;  // set where before and after differ: the new policies' reason to offer the device or not
+  bool loses_nodes = false;  // offered under the same resource, but pods get fewer device nodes
   bool is_same() const { return before == after && !loses_nodes; }
   bool operator==(const Compared&) const = default;
 };
 
-/// The resource under which a device was offered; "" none. Holds copies: what it was made of may go.
+/// Returns the resource under which a device was offered, "" if it was not. The function owns copies of all
+/// that it needs.
 using Before = std::function<std::string(const hotplug::HostDevice&)>;
-/// As the device plugin does on that node by the configurations, of which the first that selects it counts.
+/// Returns the resources as the device plugin assigns them on the node. The plugin reads the first of the
+/// configurations that selects the node.
 Before by_plugin(const std::vector<Config>& configs, const kube::NodeView& node);
 
-/// By PCI address: under which resource the policies alone would offer it on that node.
+/// The decision of the policies on one node, and by device id the resource that each offered device gets.
 struct Offer {
   policy::Decision decision;
   std::map<std::string, std::string> resources;
 };
-/// A resource without a name is kNoName.
+/// Stands for a device that is offered without a resource name.
 inline constexpr std::string_view kNoName = "(no resource name)";
 Offer offer_of(policy::PolicySet policies, const hotplug::InventoryPtr& inventory, const kube::NodeView& node,
                const Target& target);
-/// The policies and attributes among the objects, decoded by the daemon's decoders; classes and templates are
-/// passed over.
+/// Returns the policies and DeviceAttributes among the objects, decoded by the daemon's decoders. Other kinds
+/// are skipped.
 policy::PolicySet policies_among(const std::vector<Made>& objects, const Target& target);
 
-/// By device, in the order of the inventory; those that are offered neither before nor after are left out.
-/// objects: without complaints; they alone decide, as if there were no other policies.
+/// Returns the devices that are offered before or after, in the order of the inventory.
+/// REQUIRES: objects have been checked without errors. Only these objects decide; no other policies are read.
 std::vector<Compared> compare(const Before& before, const std::vector<Made>& objects,
                               const hotplug::InventoryPtr& inventory, const kube::NodeView& node,
                               const Target& target);
 
-/// Marks devices that the device plugin hands out with /dev/uio nodes, by the driver that they have.
+/// Sets loses_nodes for devices whose driver (uio, igb_uio) makes the device plugin add a /dev/uio node to
+/// the pod; sliced adds none.
 void mark_lost_uio_nodes(std::vector<Compared>& rows, const hotplug::Inventory& inventory);
 
 }  // namespace sliced::migrate

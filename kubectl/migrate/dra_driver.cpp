@@ -13,10 +13,10 @@ namespace {
 using kube::Json;
 
 constexpr std::string_view kFilterKind = "SriovResourceFilter";
-// The group was another one until 2025-11.
+// sriovnetwork.openshift.io until 2025-11.
 constexpr std::string_view kGroups[] = {"sriovnetwork.k8snetworkplumbingwg.io/",
                                         "sriovnetwork.openshift.io/"};
-// An annotation on a policy that was a filter; it tells apply and --check alike what it was.
+// Annotation of a policy that was a SriovResourceFilter. apply and --check both read the former kind from it.
 constexpr std::string_view kWasFilter = "networking.dra.io/migrated-from";
 
 bool was_filter(const Made& made) {
@@ -48,7 +48,8 @@ const Json::Array& list_in(const Json& value, std::string_view field) {
   return list != nullptr && list->array() != nullptr ? *list->array() : none;
 }
 
-// What its API does not know it passes over (pkg/api/sriovdra/v1alpha1/api.go).
+// Warns about fields that the driver's API does not define and that its decoder ignores
+// (pkg/api/sriovdra/v1alpha1/api.go).
 void warn_of_own_fields(DraPolicy& in, const Json& map, const std::string& where,
                         std::initializer_list<std::string_view> known) {
   if (map.object() == nullptr) return;
@@ -100,8 +101,8 @@ void look_at_nodes(DraPolicy& in, const Json& spec) {
   }
 }
 
-// What the first versions called rootDevices was the bridge above the PF (host.go, GetParentPciAddress), and a policy
-// compares it with the PF.
+// The first versions' rootDevices named the bridge above the PF (host.go, GetParentPciAddress). A policy
+// compares the addresses with the PF's own.
 void refuse_root_devices(DraPolicy& in, const Json& object) {
   const Json* spec = object.find("spec");
   if (spec == nullptr) return;
@@ -135,7 +136,7 @@ void look_at_policy(DraPolicy& in, const Json& object) {
   if (object.text("kind") != kFilterKind) look_at_own_fields(in, *spec);
 }
 
-// Of policies as that driver reads them.
+// Removes from the policy all that dra-driver-sriov ignores.
 void forget_what_is_passed_over(policy::SriovPolicy& policy, bool was_filter) {
   policy.priority = 0;
   policy.host_use.is_any = true;
@@ -147,7 +148,7 @@ void forget_what_is_passed_over(policy::SriovPolicy& policy, bool was_filter) {
                          return one.op == kube::Operator::kGt || one.op == kube::Operator::kLt;
                        });
   });
-  // A term without expressions is an empty label selector there, which every node matches.
+  // There a term without expressions is an empty label selector, which every node matches.
   const bool has_open = std::any_of(terms.begin(), terms.end(), [](const kube::NodeSelectorTerm& term) {
     return term.match_expressions.empty();
   });
@@ -159,7 +160,8 @@ void forget_what_is_passed_over(policy::SriovPolicy& policy, bool was_filter) {
       filter.drivers.clear();
       filter.root_devices.clear();
       if (!was_filter) filter.numa_nodes.clear();
-      // A name with a '#' is that of no PF; where all are, the list is still one that asks.
+      // No PF has a name with '#'. A list of such names only still restricts the filter: it matches no
+      // device.
       const bool asks = !filter.pf_names.empty(), asks_address = !filter.pf_pci_addresses.empty();
       std::erase_if(filter.pf_names, [](const auto& match) { return !match.ranges.empty(); });
       std::erase_if(filter.pf_pci_addresses, [](const auto& match) { return !match.ranges.empty(); });
@@ -231,7 +233,7 @@ Before by_dra_driver(const std::vector<Made>& objects, const hotplug::InventoryP
     forget_what_is_passed_over(policies.back(), filters.contains(policy->id.name));
   }
   if (std::any_of(objects.begin(), objects.end(), was_filter)) {
-    // All were offered, whatever the one filter of the node names; of several none did.
+    // With one filter for the node all its devices were offered, with several none.
     size_t selecting = 0;
     for (const policy::SriovPolicy& policy : policies)
       selecting += match_node(policy.node_selector, node).matched;

@@ -1,10 +1,10 @@
 #pragma once
-// Objects of dra-driver-sriov: SriovResourcePolicy and DeviceAttributes, which are ours too, and the SriovResourceFilter of
-// before 2026-02-16, which is not. Pure.
+// Reads objects of dra-driver-sriov: SriovResourcePolicy and DeviceAttributes, which sliced uses too, and
+// SriovResourceFilter (before 2026-02-16), which it does not. Pure.
 //
-// A policy goes over as it is, but for what that driver passes over (read in its source, cd9404f): it looks at no drivers, at
-// no matchFields and no Gt and Lt of its nodes, at no VFs behind a PF's name. There it offers more, or nothing, and
-// complaints say so.
+// A policy is printed as it is. dra-driver-sriov (source: cd9404f) ignores some of its fields, which sliced
+// obeys: drivers, matchFields, terms with Gt or Lt, and VF ranges after a PF's name. There the offer changes,
+// and a warning says how.
 #include <string>
 #include <vector>
 
@@ -14,17 +14,18 @@
 
 namespace sliced::migrate {
 
-/// Whether the object is of that driver's API: sriovnetwork.k8snetworkplumbingwg.io, or
-/// sriovnetwork.openshift.io, as its group was until 2025-11.
+/// Returns true if the object's group is sriovnetwork.k8snetworkplumbingwg.io or, as it was until 2025-11,
+/// sriovnetwork.openshift.io.
 bool is_of_dra_driver(const kube::Json& object);
-/// Adds it to `out` as one of ours, without what belongs to the server (uid, resourceVersion, generation,
-/// owners, finalizers) and what kubectl notes. One that was a filter has an annotation that says so.
+/// Adds the object to `out` with portable_metadata(). A SriovResourceFilter becomes a SriovResourcePolicy
+/// with an annotation that records its former kind.
 void read_dra_object(const kube::Json& object, const std::string& file, const Target& target,
                      std::vector<Made>& out, Complaints& complaints);
-/// Where filters are among them: they named devices that were all offered, and of several for a node none counted.
+/// Warns about each behaviour of SriovResourceFilters that their policies do not have: devices that no filter
+/// names were offered too, and several filters for one node all had no effect.
 void check_filters(const std::vector<Made>& objects, Complaints& complaints);
 
-/// As that driver offers on that node by the objects.
+/// Returns the resources that dra-driver-sriov assigns on the node by the objects.
 Before by_dra_driver(const std::vector<Made>& objects, const hotplug::InventoryPtr& inventory,
                      const kube::NodeView& node, const Target& target);
 

@@ -88,7 +88,8 @@ std::string name_in(const Json& object) {
   return (space.empty() ? "" : std::string(space) + "/") + std::string(name);
 }
 
-// One run over all objects.
+// Converts all objects in three passes: classes, claims and daemons are read before the first object is
+// converted.
 class DranetConverter {
  public:
   DranetConverter(const Target& target, Complaints& complaints)
@@ -206,7 +207,7 @@ class DranetConverter {
     finish(in, "spec", std::move(outer), templates_out_);
   }
 
-  // Interfaces that claims name, before policies are made.
+  // Collects the interface names in claims. The policies include those virtual links.
   void learn_claim(const Json& object, bool is_template) {
     const Json* devices =
         object.find(is_template ? std::initializer_list<std::string_view>{"spec", "spec", "devices"}
@@ -246,24 +247,24 @@ class DranetConverter {
   struct Daemon {
     Place place;
     std::string who, name;
-    std::optional<Json> filter;  // of a string
-    Json node_selector;          // of a policy; null: all nodes
+    std::optional<Json> filter;  // a string
+    Json node_selector;          // as in a policy; null: all nodes
   };
-  // The object that is converted.
+  // The object that is being converted.
   struct Current {
     const Json& object;
     Place place;
     std::string who;
     std::vector<std::string> comments;
-    bool is_old_form = false;  // v1beta1: the fields of `exactly` are those of the request
+    bool is_old_form = false;  // v1beta1: the request itself has the fields of `exactly`
   };
   // A request, or one alternative of firstAvailable.
   struct Request {
     std::string name, main;
-    const Json* json = nullptr;  // that has deviceClassName and selectors
+    const Json* json = nullptr;  // the map with deviceClassName and selectors
     std::string class_name;
     bool is_dranets = false, is_unknown = false;
-    bool is_one = false;  // device
+    bool is_one = false;  // requests exactly one device
     ClassFacts of_class;
   };
   struct SelectorsOut {
@@ -301,7 +302,7 @@ class DranetConverter {
     out.push_back({std::move(in.comments), std::move(object)});
   }
 
-  // value "": it says nothing more than the field.
+  // value: "" if it adds nothing to the field's name.
   void lose(Current& in, const Json& at, const std::string& field, const std::string& value,
             const std::string& why, const std::string& remedy, bool is_error = false) {
     const Place place{in.place.file, at.line() > 0 ? at.line() : in.place.line};
@@ -320,7 +321,7 @@ class DranetConverter {
       if (!one.empty()) interfaces_.insert(one);
   }
 
-  // With the selectors of `owner`, a class's spec or a request.
+  // owner: a class's spec or a request.
   SelectorsOut selectors_of(const Json& owner, const std::string& path, Current& in) {
     SelectorsOut out;
     Json::Array selectors;
@@ -470,12 +471,12 @@ class DranetConverter {
     return out;
   }
 
-  // dranet obeys the first configuration for a request, those of its class first.
+  // dranet uses the first configuration for a request; those of the request's class come first.
   Json::Array configs_out(const Json& devices, const std::string& path, const std::vector<Request>& requests,
                           Current& in) {
     const Json::Array& before = items_of(devices, "config");
     struct Group {
-      const Json* config;  // nullptr: none
+      const Json* config;  // nullptr: no configuration
       size_t index;
       std::string only_interface;
       std::vector<std::string> requests;
@@ -583,7 +584,7 @@ class DranetConverter {
       sum = Sum{place, 0};
   }
 
-  // What holds of many objects alike.
+  // Adds each warning that applies to many objects once, with their number.
   void say_once() {
     for (const auto& [name, place] : unknown_classes_)
       complaints_.warning(
@@ -628,7 +629,8 @@ class DranetConverter {
     }
   }
 
-  // Of dranet's own chart and of AWS' (aws-dranet), which both leave out an empty filter.
+  // The values of dranet's own chart (args.filter) and of AWS' aws-dranet (filter). Both charts omit an empty
+  // filter.
   static void read_values(const Json& values, Daemon& daemon) {
     for (const Json* filter : {values.find({"args", "filter"}), values.find("filter")})
       if (filter != nullptr && filter->string() != nullptr && !filter->string()->empty())
@@ -658,7 +660,8 @@ class DranetConverter {
     daemon.node_selector = Json::Object{{"nodeSelectorTerms", std::move(terms)}};
   }
 
-  // Devices that dranet can publish: PCI functions with a driver that makes interfaces, and links; of virtual links those that claims name.
+  // Returns the condition for devices that dranet can publish: PCI functions whose driver creates interfaces,
+  // VLANs, and the virtual links that claims name.
   std::string published_devices(bool knows_virtual_kinds) const {
     const std::string ours = "device.attributes[\"" + driver_ + "\"].";
     std::string out = ours + "type in [\"pf\", \"vf\", \"nic\"] && " + ours + "driver != \"\" && !(" + ours +
@@ -729,7 +732,7 @@ class DranetConverter {
   std::set<std::string> interfaces_, policy_names_;
   std::vector<Daemon> daemons_;
   std::vector<Made> classes_out_, templates_out_, claims_out_;
-  std::map<std::string, Place> unknown_classes_;  // of requests for dranet's devices
+  std::map<std::string, Place> unknown_classes_;  // classes that requests for dranet's devices name
   std::optional<Sum> unnamed_, unaddressed_, rdma_;
   bool sets_mac_ = false;
   size_t lost_ = 0;

@@ -1,10 +1,11 @@
 #pragma once
-// From dranet (kubernetes-sigs/dranet, driver dra.net) to objects of ours: DeviceClasses, ResourceClaims and ResourceClaimTemplates that speak
-// of it, and its DaemonSet, whose option --filter and node selection say what it publishes. Pure.
+// Converts objects of dranet's users (kubernetes-sigs/dranet, driver dra.net) to objects for sliced:
+// DeviceClasses, ResourceClaims and ResourceClaimTemplates that refer to dranet, and dranet's DaemonSet,
+// whose option --filter and node selection determine what it publishes. Pure.
 //
-// All devices become those of DeviceExposurePolicies: dranet publishes PFs, NICs and links beside VFs. What has no counterpart is a warning with field,
-// value, reason and remedy, and a comment above the object; a selector keeps such parts as they are written, so that it selects no device
-// that it did not select before.
+// The devices become those of DeviceExposurePolicies, because dranet publishes PFs, NICs and links beside
+// VFs. A part without counterpart is a warning with field, value, reason and remedy, and a comment above the
+// object. A selector keeps such a part unchanged, so it selects no device that it did not select before.
 #include <string>
 #include <vector>
 
@@ -14,11 +15,11 @@
 
 namespace sliced::migrate {
 
-/// Objects of dranet's users, until all files are read: a claim may name a class of another file.
+/// Collects the objects until all files are read: a claim may name a class of another file.
 class DranetObjects {
  public:
-  /// False: the object is none of these kinds. Classes and claims of other drivers are kept, too: what a request is for depends on all
-  /// files. They are not printed.
+  /// Returns false if the object is of none of these kinds. Classes and claims of other drivers are kept (the
+  /// driver of a request depends on all files) but not printed.
   bool add(const kube::Json& object, const std::string& file);
   bool empty() const { return objects_.empty(); }
 
@@ -26,7 +27,9 @@ class DranetObjects {
     std::vector<Made> objects;  // policies, classes, templates, claims
     size_t lost = 0;            // fields and parts of selectors without a counterpart
   };
-  /// Once. Complains of all that is lost; with an error nothing may be used.
+  /// Converts all collected objects. Adds a complaint for each lost part. After an error no object may be
+  /// used.
+  /// REQUIRES: called once.
   Out convert(const Target& target, Complaints& complaints) const;
 
  private:

@@ -18,7 +18,7 @@ using kube::Json;
 
 constexpr int64_t kScopeLink = 253;  // RT_SCOPE_LINK
 
-// Fields without a counterpart, whatever their value.
+// Fields that have no counterpart for any value.
 struct NoCounterpart {
   std::string_view field, why, remedy;
 };
@@ -54,7 +54,7 @@ const std::vector<std::string_view> kRouteFieldsOfDranet = {"destination", "gate
 const std::vector<std::string_view> kRuleFieldsOfDranet = {"priority", "source", "destination", "table"};
 const std::vector<std::string_view> kNeighborFieldsOfDranet = {"destination", "hardwareAddr"};
 
-// As in YAML's flow style, short.
+// Returns the value in YAML's flow style, shortened.
 std::string shown(const Json& value) {
   if (value.string() != nullptr) return in_quotes(*value.string(), 64);
   if (value.object() == nullptr) return escaped(kube::encode_json(value), 96);
@@ -107,7 +107,7 @@ class NetworkConverter {
     out_.lost.push_back({is_error, value.line(), field, shown(value), std::move(why), std::move(remedy)});
   }
 
-  // sigs.k8s.io/json, UnmarshalStrict: names count with their case.
+  // dranet decodes with sigs.k8s.io/json, UnmarshalStrict: field names are case-sensitive.
   void check_fields(const Json& value, const std::vector<std::string_view>& known, const std::string& path) {
     if (value.is_null()) return;
     if (value.object() == nullptr)
@@ -115,7 +115,7 @@ class NetworkConverter {
                   "write a map, or leave it out", true);
     for (const auto& [key, member] : *value.object()) {
       if (std::ranges::find(known, key) != known.end()) continue;
-      // Its documentation has ipAddress.
+      // dranet's documentation writes ipAddress.
       const std::string near = key == "ipAddress" ? "destination" : nearest(key, known);
       lose(member, path + escaped(key, 64), "dranet has no such field, and refuses a claim with it",
            near.empty() ? "delete it" : "did you mean " + near + "?", true);
@@ -154,7 +154,7 @@ class NetworkConverter {
            "give another name, such as net1; without one it is vfnet0, vfnet1, ...");
   }
 
-  // "" where a VfConfig may have the name.
+  // Returns why a VfConfig cannot have the name, "" if it can.
   static std::string why_not_name(const std::string& name) {
     Json parameters = Json::Object{};
     parameters.set("apiVersion", kube::api_version(kube::kSriovResourcePolicies));
@@ -174,7 +174,7 @@ class NetworkConverter {
     return "sliced refuses the name: " + (comma == std::string::npos ? what : what.substr(comma + 3));
   }
 
-  // Sets the field if `network` with it is accepted beside what is in it. Returns why not; "" it is set.
+  // Sets the field if `network` is valid with it. Returns why it is not, "" if the field was set.
   std::string try_set(std::string_view field, Json value) {
     Json with = network_;
     with.set(field, std::move(value));
@@ -199,7 +199,7 @@ class NetworkConverter {
            "write a value that is accepted");
   }
 
-  // net.ParseMAC also reads 00-00-5e-00-53-01 and 0000.5e00.5301.
+  // dranet's parser (net.ParseMAC) also accepts 00-00-5e-00-53-01 and 0000.5e00.5301.
   static std::string mac_text(std::string_view of) {
     std::string digits, text;
     for (const char c : of)
@@ -233,7 +233,7 @@ class NetworkConverter {
     }
   }
 
-  // Of the kernel's settings of one interface in the pod.
+  // Converts the kernel settings of one interface in the pod.
   void switches(const Json& interface) {
     if (const Json* programs = interface.find("disableEbpfPrograms"); is_true(programs))
       lose(*programs, "interface.disableEbpfPrograms",
@@ -258,7 +258,7 @@ class NetworkConverter {
   void routes(bool has_vrf) {
     const Json* list = config_.find("routes");
     if (list == nullptr || list->array() == nullptr) return;
-    // A gateway may be reached by a route of the list itself.
+    // Routes without a gateway come first: a gateway may be reachable only by one of them.
     std::vector<size_t> order(list->array()->size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::ranges::stable_partition(order,
@@ -295,7 +295,7 @@ class NetworkConverter {
       lose(value, field, "sliced refuses it: " + why, "correct it, and add it to network.routes");
   }
 
-  // dranet masks the bits behind the prefix (net.ParseCIDR); the decoder's error names the network.
+  // dranet clears the host bits (net.ParseCIDR). The decoder's error names the network address.
   static std::string network_of_text(std::string_view text) {
     Json route = Json::Object{};
     route.set("destination", std::string(text));

@@ -13,21 +13,21 @@ namespace {
 constexpr std::string_view kCloudSuffix = ".dra.net";  // gce.dra.net, azure.dra.net: pkg/cloudprovider
 constexpr std::string_view kStandard = "resource.kubernetes.io";
 
-// How an attribute of dranet is said of sliced's devices.
+// How an attribute of dranet is expressed over sliced's attributes.
 enum class TranslationForm {
-  kSame,         // another name for the same value, absent of the same devices
-  kWithDefault,  // dranet publishes it of each device
+  kSame,         // the same value under another name, absent for the same devices
+  kWithDefault,  // dranet publishes it for each device
   kCondition,    // a condition over other attributes
-  kByText,       // only a comparison with a text that is known
+  kByText,       // only comparisons with known texts
   kNone
 };
 
-// "$" in a target: the map of our attributes.
+// "$" in a target stands for the map of sliced's attributes.
 struct Counterpart {
   std::string_view id;
   TranslationForm form;
-  std::string_view target;    // kSame: our id; kWithDefault, kCondition: the expression; kByText: our id
-  std::string_view presence;  // our id that is there where dranet has the attribute
+  std::string_view target;    // kSame, kByText: sliced's id; kWithDefault, kCondition: the expression
+  std::string_view presence;  // sliced's attribute that exists where dranet has this one
   std::string_view why = {}, remedy = {};
 };
 
@@ -92,7 +92,7 @@ Untranslated why_none(std::string_view domain, std::string_view id, std::string 
   return {std::move(part), std::string(known->why), std::string(known->remedy)};
 }
 
-// Names of pci.ids, which dranet publishes in place of ids.
+// Names from pci.ids, which dranet publishes instead of the ids.
 struct NamedId {
   std::string_view name, id;
 };
@@ -118,12 +118,13 @@ constexpr std::string_view kEfaName = "Elastic Fabric Adapter (EFA)",
                            kEnaName = "Elastic Network Adapter (ENA)";
 
 struct TextCondition {
-  std::string text;  // "$" as above; "" there is none
+  std::string text;  // "$" as above; "": no counterpart
   bool is_never = false;
   bool has_no_interface = false;
 };
 
-// IFLA_INFO_KIND of links that are virtual here; a device with a driver is "device" (vishvananda/netlink).
+// IFLA_INFO_KIND of links that are type virtual in sliced. A device with a driver is "device"
+// (vishvananda/netlink).
 TextCondition condition_of_type(std::string_view kind, bool is_filter) {
   if (kind == "device") return {std::string(kFunctionTypes)};
   if (kind == "bridge" || kind == "vlan" || kind == "bond")
@@ -156,7 +157,7 @@ TextCondition condition_of(const Counterpart& of, std::string_view text, bool is
 struct Piece {
   cel::Token kind;
   std::string_view spelled;
-  std::string content;  // of a string literal
+  std::string content;  // of a string literal, unescaped
   size_t start, end;
 };
 
@@ -169,7 +170,7 @@ std::vector<Piece> pieces_of(std::string_view text) {
   return out;
 }
 
-// For messages, in which escaped() would hide double quotes; CEL accepts both.
+// For messages, where escaped() would escape double quotes. CEL accepts both quotes.
 std::string in_single_quotes(std::string text) {
   std::ranges::replace(text, '"', '\'');
   return escaped(text, 160);
@@ -184,7 +185,8 @@ std::string quoted(std::string_view text) {
   return out + "\"";
 }
 
-// One expression. Works on tokens, so that what is not dranet's keeps its spelling; the text has been parsed before.
+// Translates one expression. It edits tokens, so that text that does not refer to dranet keeps its spelling.
+// REQUIRES: the text has been parsed without error.
 class Translator {
  public:
   Translator(const std::string& text, std::string_view driver, bool is_filter)
@@ -208,7 +210,7 @@ class Translator {
     size_t start, end;
     std::string text;
   };
-  // Tokens first..last-1 read an attribute; id "": the map of the domain.
+  // Tokens first..last-1 read an attribute. id "": the whole map of the domain.
   struct Reference {
     size_t first = 0, last = 0;
     std::string domain, id;
@@ -247,7 +249,7 @@ class Translator {
     return false;
   }
 
-  // Returns the token behind what was looked at.
+  // Handles what begins at token i. Returns the next token.
   size_t step(size_t i) {
     if (is_text(i) && is(i + 1, "in")) {
       if (const auto next = translate_in(i)) return *next;
@@ -268,7 +270,8 @@ class Translator {
     return i + 1;
   }
 
-  // Of domains that dranet publishes; in a filter also those with standard names.
+  // Returns true for a domain that dranet publishes; in a filter also for the domain of the standard
+  // attributes.
   bool is_ours(const Reference& of) const {
     return of.domain == kDranetDriver || of.domain.ends_with(kCloudSuffix) ||
            (is_filter_ && of.domain == kStandard);
@@ -279,7 +282,7 @@ class Translator {
     return is_filter_ ? filter_reference_at(i) : device_reference_at(i);
   }
 
-  // device.attributes["domain"].id, device.attributes["domain"]["id"], and both with "?".
+  // Recognizes device.attributes["domain"].id, device.attributes["domain"]["id"], and both with "?".
   std::optional<Reference> device_reference_at(size_t i) const {
     if (!is_name(i, "device") || !is(i + 1, ".") ||
         !(is_name(i + 2, "attributes") || is_name(i + 2, "capacity")) || !is(i + 3, "["))
@@ -290,7 +293,7 @@ class Translator {
     if (!is_text(at) || !is(at + 1, "]")) return std::nullopt;
     out.domain = pieces_[at].content;
     out.last = at + 2;
-    if (is_name(i + 2, "capacity")) return out;  // dranet has none
+    if (is_name(i + 2, "capacity")) return out;  // dranet publishes no capacity
     at = out.last;
     if (is(at, ".")) {
       size_t name = at + 1;
@@ -314,7 +317,7 @@ class Translator {
     return out;
   }
 
-  // attributes["domain/id"].StringValue
+  // Recognizes attributes["domain/id"].StringValue.
   std::optional<Reference> filter_reference_at(size_t i) const {
     if (!is_name(i, "attributes") || !is(i + 1, "[") || !is_text(i + 2) || !is(i + 3, "]"))
       return std::nullopt;
@@ -336,7 +339,7 @@ class Translator {
     return out;
   }
 
-  // "id" in device.attributes["domain"], "domain" in device.attributes, "domain/id" in attributes.
+  // Recognizes "id" in device.attributes["domain"], "domain" in device.attributes, "domain/id" in attributes.
   std::optional<size_t> translate_in(size_t i) {
     if (is_filter_) {
       if (!is_name(i + 2, "attributes") || is(i + 3, "[") || is(i + 3, ".")) return std::nullopt;
@@ -359,7 +362,7 @@ class Translator {
     if (!is_domain || (domain != kDranetDriver && !domain.ends_with(kCloudSuffix))) return std::nullopt;
     out_.names_dranet = true;
     if (domain == kDranetDriver) edit(i, i + 1, quoted(driver_));
-    return i + 5;  // a cloud's domain: false, as it should be where no such attribute is published
+    return i + 5;  // a cloud's domain stays: sliced publishes no such attribute, so it is false
   }
 
   size_t translate_presence(const Reference& of, size_t first, size_t last) {
@@ -398,7 +401,7 @@ class Translator {
       return of.last;
     }
     if (is_has) {
-      // The text from `has(` to `)` is replaced whole.
+      // Replaces the text from `has(` to `)`.
       return translate_presence(of, of.first - 2, of.last + 1);
     }
     const Counterpart* known = of.domain == kDranetDriver ? counterpart_of(of.id) : nullptr;
@@ -439,7 +442,8 @@ class Translator {
     return of.last;
   }
 
-  // Behind .orValue(X) of an optional reference, whose default never counts: the condition is known of every device.
+  // Returns the token after .orValue(X) of an optional reference. The default is dropped: the condition is
+  // known for every device.
   std::optional<size_t> behind_default(const Reference& of) const {
     if (!of.is_optional) return of.last;
     const size_t i = of.last;
@@ -447,7 +451,7 @@ class Translator {
     return std::nullopt;
   }
 
-  // REFERENCE == "text", != and in ["text", ...]; "text" == REFERENCE.
+  // Translates REFERENCE == "text", != and in ["text", ...]; "text" == REFERENCE has no counterpart.
   size_t translate_comparison(const Reference& of, const Counterpart& known) {
     const auto last = behind_default(of);
     if (!last) {
@@ -498,7 +502,7 @@ class Translator {
         out_.interfaces.push_back(pieces_[i].content);
   }
 
-  // ifName == "eth1" as a condition of the whole expression.
+  // Finds ifName == "eth1" as a condition that the whole expression requires.
   void find_only_interface() {
     int depth = 0;
     size_t begin = 0;

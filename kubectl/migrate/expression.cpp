@@ -13,7 +13,7 @@ class Expression {
  public:
   explicit Expression(const std::string& driver) : domain_("device.attributes[\"" + driver + "\"].") {}
 
-  // Values are of names and addresses: none has a quote or a backslash.
+  // Values are names and addresses, without quotes and backslashes.
   std::string one_of(const char* attribute, const std::vector<std::string>& values) const {
     if (values.size() == 1) return domain_ + attribute + " == \"" + values.front() + "\"";
     return domain_ + attribute + " in [\"" + join(values, "\", \"") + "\"]";
@@ -60,14 +60,14 @@ std::string text_of(const Selector& selector, const Expression& say) {
 
 std::string expression_of(const Resource& resource, const std::string& driver) {
   const Expression say(driver);
-  // A function with a driver; of PFs those without VFs.
+  // As in is_plugin_device(): a function with a driver, and a PF only without VFs.
   std::string looked_at = say.domain() + "type in [\"pf\", \"vf\", \"nic\"] && " + say.domain() +
                           "numVFs == 0 && " + say.domain() + "driver != \"\"";
   if (resource.is_auxiliary) looked_at = say.domain() + "type == \"sf\"";
   std::vector<std::string> any;
   for (const Selector& selector : resource.selectors) {
     any.push_back(text_of(selector, say));
-    if (any.back().empty()) return looked_at;  // takes every device
+    if (any.back().empty()) return looked_at;  // matches every device
   }
   return looked_at + " && " + joined(any, " || ");
 }

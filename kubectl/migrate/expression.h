@@ -1,13 +1,14 @@
 #pragma once
-// The selectors of a resource as one expression of a DeviceExposurePolicy. Pure.
+// Writes the selectors of a resource as one CEL expression of a DeviceExposurePolicy. Pure.
 #include <string>
 
 #include "kubectl/migrate/pool.h"
 
 namespace sliced::migrate {
 
-/// True of the devices that the device plugin would look at, and that one of the selectors takes. driver: the
-/// domain of the attributes. Values need no escapes: the readers let through names and addresses alone.
+/// Returns an expression that is true for the devices that the device plugin considers and one of the
+/// selectors matches. driver: the domain of the attributes. Values need no escapes: the readers accept only
+/// names and addresses.
 std::string expression_of(const Resource& resource, const std::string& driver);
 
 }  // namespace sliced::migrate

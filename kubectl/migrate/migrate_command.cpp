@@ -39,7 +39,7 @@ migrate::Target target_of(const config::Options& options) {
 constexpr const char* kHostnameLabel = "kubernetes.io/hostname";
 constexpr const char* kOperatorsPrefix = "openshift.io";
 
-// What the files say, whatever it is.
+// The content of all files.
 struct Sources {
   std::vector<Config> plugin, node_policies;
   std::vector<Made> of_dra_driver;
@@ -70,7 +70,7 @@ class Reader {
           {file, 0}, "has {{: is this a template? Fill it in first (helm template), and give its output");
   }
 
-  // What needs all files.
+  // Completes what depends on all files.
   void finish() {
     take_ids_of_states(facts_);
     for (const auto& [file, object] : node_policies_)
@@ -91,7 +91,7 @@ class Reader {
   void read_document(const kube::Json& document, const std::string& file, const std::string& text,
                      const migrate::Lines& lines) {
     if (migrate::is_plugin_config(document)) {
-      // The file is that one document, or wrong as a whole.
+      // Such a file has one document; its text is read once, as a whole.
       if (std::exchange(plugin_file_, file) != file)
         migrate::read_plugin_config(file, text, plugin_, out_.plugin, out_.complaints);
       return;
@@ -120,7 +120,7 @@ class Reader {
     read_other(document, file, lines);
   }
 
-  // The API server leaves kind and apiVersion out of items of a list of one kind (kubectl get --raw).
+  // In a list of one kind (kubectl get --raw) the API server omits kind and apiVersion of the items.
   static kube::Json with_kind(const kube::Json& item, const kube::Json& list) {
     kube::Json out = item;
     const std::string_view kind = list.text("kind");
@@ -132,7 +132,8 @@ class Reader {
     return out;
   }
 
-  // Another plugin's configuration, alone or beside the SR-IOV plugin's in one NicClusterPolicy.
+  // The RDMA shared device plugin's configuration may be alone, or beside the SR-IOV plugin's in one
+  // NicClusterPolicy.
   void warn_of_rdma_shared(const kube::Json& document, const std::string& file) {
     if (const kube::Json* config = rdma_shared_config(document, 0); config != nullptr)
       out_.complaints.warning(
@@ -147,7 +148,7 @@ class Reader {
     if (depth > kDepthMax) return nullptr;
     if (value.string() != nullptr) {
       const std::string text = lower(*value.string());
-      // Of a whole object in an annotation (last-applied-configuration) the object itself has it, too.
+      // Annotations are skipped: last-applied-configuration repeats the object.
       return text.find("\"configlist\"") != std::string::npos &&
                      text.find("\"rdmahcamax\"") != std::string::npos
                  ? &value
@@ -163,7 +164,7 @@ class Reader {
     return found;
   }
 
-  // An object of another kind, which may contain a configuration all the same.
+  // Reads an object of another kind, which may contain a configuration.
   void read_other(const kube::Json& document, const std::string& file, const migrate::Lines& lines) {
     const migrate::Place place{file, document.line()};
     const std::string_view kind = document.text("kind");
@@ -212,7 +213,8 @@ class Reader {
                           : ""));
   }
 
-  // Of NicClusterPolicies and NicNodePolicies (Mellanox/network-operator, api/v1alpha1). False: an error was reported.
+  // Reads the nodes of NicClusterPolicies and NicNodePolicies (Mellanox/network-operator, api/v1alpha1).
+  // Returns false after an error.
   bool read_nodes(const kube::Json& document, const std::string& who, const std::string& file,
                   migrate::Nodes& out) {
     const kube::Json* labels = document.find({"spec", "nodeSelector"});
@@ -269,7 +271,7 @@ class Reader {
   const migrate::Target& target_;
   migrate::PluginSettings plugin_;
   std::string node_prefix_;
-  std::string plugin_file_;  // whose JSON was read last
+  std::string plugin_file_;  // the file whose JSON was read last
   migrate::OperatorFacts facts_;
   std::vector<std::pair<std::string, kube::Json>> node_policies_;  // with their files
   Sources& out_;
@@ -322,7 +324,7 @@ std::string text_of(const std::vector<Compared>& rows, config::OutputFormat form
   return cli::formatted(kube::list_of(std::move(items)), format);
 }
 
-// Under which resource whatever was read has the node's devices offered.
+// Returns the resources as the source configuration assigned them on the node.
 migrate::Before before_of(const Sources& sources, const hotplug::InventoryPtr& inventory,
                           const kube::NodeView& node, const migrate::Target& target) {
   if (!sources.plugin.empty()) return migrate::by_plugin(sources.plugin, node);
@@ -330,7 +332,8 @@ migrate::Before before_of(const Sources& sources, const hotplug::InventoryPtr& i
   return migrate::by_plugin({operators_config(sources.node_policies, node)}, node);
 }
 
-// What each configuration requires of nodes that this one lacks; of those that select it nothing. all: how many there are.
+// The unmet requirements of the configurations that do not select the node. all: the number of
+// configurations.
 struct NodeDemands {
   size_t all = 0;
   std::vector<std::string> lacks;
@@ -356,13 +359,13 @@ NodeDemands demands_of(const Sources& sources, const kube::NodeView& node, const
   return out;
 }
 
-// Returns why the configurations cannot be compared on that node, "" if they can: a configuration that selects no node, or needs
-// labels that are unknown, must not count as "the same".
+// Returns why the configurations cannot be compared on the node, "" if they can. A configuration that selects
+// no node, or requires unknown labels, must not count as "the same".
 std::string wrong_with_node(const Sources& sources, const kube::NodeView& node, bool are_labels_known,
                             const migrate::Target& target) {
   const NodeDemands demands = demands_of(sources, node, target);
   const bool is_for_none = demands.lacks.size() == demands.all;
-  // A key of a ConfigMap names its node, so no labels are needed.
+  // A configuration for a node by name requires no labels.
   const bool lacks_labels =
       std::any_of(demands.lacks.begin(), demands.lacks.end(), [](const std::string& one) {
         return one.find(" requires ") != std::string::npos && one.find("metadata.name") == std::string::npos;
@@ -383,7 +386,8 @@ std::string wrong_with_node(const Sources& sources, const kube::NodeView& node, 
          ". Give the node's labels with --node-labels KEY=VALUE,..., another --node-name, or a snapshot of the node as --host";
 }
 
-// Resources of the node for which it has no device: their rows are missing below, and nothing else says so.
+// Returns the node's resources without a device. They have no row in the table, so they are reported
+// separately.
 std::vector<std::string> resources_without_device(const Sources& sources, const std::vector<Compared>& rows,
                                                   const kube::NodeView& node) {
   std::vector<std::string> out;
@@ -408,7 +412,7 @@ int check_host(const config::Options& options, const Sources& sources, const std
                "after the other"),
            daemon::kExitError;
   kube::NodeView node{options.node_name, options.node_labels};
-  node.labels.try_emplace(kHostnameLabel, node.name);  // as the kubelet sets it, unless it is overridden
+  node.labels.try_emplace(kHostnameLabel, node.name);  // the kubelet's default
   const migrate::Target target = target_of(options);
   if (const std::string wrong = wrong_with_node(sources, node, !options.node_labels.empty(), target);
       !wrong.empty()) {
@@ -447,7 +451,7 @@ int check_host(const config::Options& options, const Sources& sources, const std
                                     : daemon::kExitChanges);
 }
 
-// Of each way by itself: what they offer is told apart by resources, which they may both have.
+// Converts the plugin's and the operator's configurations separately: both may have the same resource.
 std::vector<Made> objects_of_all(Sources& sources, const migrate::Target& target) {
   std::vector<Made> out = sources.of_dra_driver;
   for (const auto* configs : {&sources.plugin, &sources.node_policies})
@@ -455,7 +459,7 @@ std::vector<Made> objects_of_all(Sources& sources, const migrate::Target& target
   return out;
 }
 
-// DeviceClasses and claims are judged as `validate` does.
+// DeviceClasses and claims are checked as by `validate`.
 std::vector<Made> objects_of_dranet(const config::Options& options, const migrate::Target& target,
                                     Sources& sources, size_t& lost) {
   const migrate::Place place{options.arguments.front(), 0};
@@ -482,7 +486,7 @@ std::vector<Made> objects_of_dranet(const config::Options& options, const migrat
   return std::move(converted.objects);
 }
 
-// Definitions of resources that no configuration has.
+// Warns about definitions for resources that no configuration has.
 void warn_of_unknown_resources(const std::vector<Made>& objects, Sources& sources) {
   if (sources.complaints.has_errors()) return;
   std::set<std::string> resources;

@@ -1,5 +1,6 @@
 #pragma once
-// NetworkAttachmentDefinitions that name an extended resource: how pods that ask for it got their interface under Multus.
+// Reads NetworkAttachmentDefinitions that name an extended resource: with Multus, pods that request the
+// resource get their interface from them.
 #include <string>
 #include <vector>
 
@@ -8,7 +9,7 @@
 
 namespace sliced::migrate {
 
-/// The annotation by which Multus finds the device of a definition.
+/// Annotation by which Multus finds the resource of a definition.
 inline constexpr const char* kNetworkResource = "k8s.v1.cni.cncf.io/resourceName";
 
 struct Network {
@@ -19,16 +20,18 @@ struct Network {
 };
 
 bool is_network(const kube::Json& object);
-/// One without the annotation, or without a name, is a warning and nothing else.
+/// Adds the definition to `out`. A definition without the annotation or without a name is skipped with a
+/// warning.
 void read_network(const kube::Json& object, const std::string& file, std::vector<Network>& out,
                   Complaints& complaints);
 
-/// What a DeviceClass names so that pods with the resource get an interface of these definitions.
+/// The definition that a DeviceClass names, so that pods with the resource get an interface.
 struct NamedNetwork {
-  std::string name, namespace_;  // namespace_ "": the claim's; name "": none, or no single one
+  std::string name, namespace_;  // name "": none or several; namespace_ "": that of the claim
   std::vector<const Network*> candidates;
 };
-/// Definitions of one name in several namespaces are named without a namespace: each pod has that of its own.
+/// Definitions with the same name in several namespaces are named without a namespace: each pod uses the one
+/// of its own namespace.
 NamedNetwork network_of(const std::vector<Network>& networks, const std::string& resource);
 
 }  // namespace sliced::migrate

@@ -20,9 +20,9 @@ using kube::Json;
 constexpr std::string_view kGroup = "sriovnetwork.openshift.io/";
 constexpr std::string_view kKind = "SriovNetworkNodePolicy";
 constexpr std::string_view kDefaultPolicy = "default";
-constexpr size_t kPoliciesOfAResourceMax = 64;  // each is compared with each
+constexpr size_t kPoliciesOfAResourceMax = 64;  // all pairs are compared
 
-// Of api/v1 of the operator. What a policy says beside these the API server drops. The bounds are those of its CRD.
+// Fields of api/v1 of the operator. The API server drops other fields. The bounds are those of the CRD.
 constexpr std::string_view kSpecFields[] = {
     "resourceName",      "nodeSelector", "priority",     "mtu",         "numVfs",   "nicSelector",
     "deviceType",        "isRdma",       "needVhostNet", "eSwitchMode", "vdpaType", "excludeTopology",
@@ -52,7 +52,8 @@ bool is_too_long(const std::string& pf_name) {
                                                 : pf_name.find('#') > kInterfaceNameMax;
 }
 
-// "altname#0-3" as the operator has it on that node: "ens1f0#0-3". nullptr: on no certain node.
+// Replaces an alternative name in "altname#0-3" by the interface's name on the node: "ens1f0#0-3". state
+// nullptr: unchanged.
 std::string resolved_pf(const std::string& pf_name, const NodeInterfaces* state) {
   if (state == nullptr) return pf_name;
   const size_t hash = std::min(pf_name.find('#'), pf_name.size());
@@ -63,7 +64,8 @@ constexpr std::string_view kGiveNodeStates =
     "give the SriovNetworkNodeStates of the nodes as another FILE (kubectl -n sriov-network-operator get "
     "sriovnetworknodestates -o yaml)";
 
-// One policy, field by field. state: of the node for which it is read; nullptr: for all that it selects.
+// Reads one policy, field by field. state: of the node for which the policy is read; nullptr: for all nodes
+// that it selects.
 class PolicyReader {
  public:
   PolicyReader(const Json& object, const std::string& file, const OperatorFacts& facts,
@@ -126,7 +128,7 @@ class PolicyReader {
     const Json* value = in.find(field);
     return value == nullptr || value->is_null() ? nullptr : value;
   }
-  // other: the map into which a field may belong that is unknown here.
+  // other: the map to which an unknown field may belong.
   void refuse_unknown(const Json& in, const std::string& path, std::span<const std::string_view> fields,
                       const std::string& other, std::span<const std::string_view> fields_of_other) {
     for (const auto& [key, value] : *in.object()) {
@@ -179,7 +181,8 @@ class PolicyReader {
     if (value->boolean() == nullptr) error(spec, field, wrong_type(*value, "true or false"));
     return value->boolean() != nullptr && *value->boolean();
   }
-  // Nothing of these is carried over; a wrong type may still be a field that was meant as another one.
+  // These fields are not converted. Their types are checked all the same: a wrong type may mean that another
+  // field was intended.
   void check_what_is_about_making_vfs(const Json& spec) {
     (void)integer(spec, "mtu", 1);
     (void)integer(spec, "numVfs", 0);
@@ -200,7 +203,7 @@ class PolicyReader {
               "has a " + std::string(value.kind_name()) + ", expected a string: put it in quotes");
     }
   }
-  // Of what is bound to vfio-pci the operator asks for no type: the plugin could not tell it.
+  // The operator sets no link type for devices that are bound to vfio-pci: the plugin could not read it.
   void read_link_type(const Json& spec, bool is_vfio, Selector& out) {
     check_word(spec, "linkType", kLinkTypes);
     const std::string type = lower(spec.text("linkType"));
@@ -232,7 +235,7 @@ class PolicyReader {
                std::string(nics.object()->empty() ? "is empty" : "has no value in any field") +
                    ", which the operator's webhook refuses: name a vendor, deviceID, pfNames or rootDevices");
   }
-  // A value that narrows the selection, of whichever type.
+  // Returns true if the field narrows the selection. Its type is not checked.
   static bool is_set(const Json& nics, std::string_view field) {
     const Json* value = member(nics, field);
     if (value == nullptr) return false;
@@ -267,8 +270,8 @@ class PolicyReader {
     }
     if (!is_address && state_ == nullptr) ask_about_names(*list);
   }
-  // The operator takes alternative names of interfaces, too, which sliced does not: of a name that could be either it is known where a
-  // node's state has it.
+  // The operator accepts alternative names of interfaces, sliced does not. A node's state shows whether a
+  // name is one; without a state for it a warning asks.
   void ask_about_names(const Json& list) {
     std::vector<std::string> unknown;
     const Json* first = nullptr;
@@ -291,7 +294,7 @@ class PolicyReader {
             "; whether a node has it as an alternative name, which selects nothing here, is not known: " +
             std::string(kGiveNodeStates));
   }
-  // deviceID is the PF's; the plugin selects by the id of the VFs.
+  // deviceID is the PF's id; the plugin selects by the id of the VFs.
   void read_device(const Json& nics, const Json& spec, Selector& out) {
     const std::string pf(nics.text("deviceID"));
     if (pf.empty()) return;
@@ -356,11 +359,10 @@ class PolicyReader {
   Config config_;
 };
 
-// What of a policy is known for single nodes only.
+// The parts of a policy whose meaning depends on the node.
 struct NodeDependence {
   bool has_net_filter = false;
-  bool has_long_name =
-      false;  // which is no interface's own name, so that it is an alternative one or an error
+  bool has_long_name = false;  // longer than an interface's name: an alternative name, or an error
   std::vector<std::string> pf_names;
 
   explicit NodeDependence(const Json& spec) {
@@ -389,7 +391,7 @@ void add_new(const std::vector<T>& from, std::vector<T>& to) {
     if (std::find(to.begin(), to.end(), one) == to.end()) to.push_back(one);
 }
 
-// How many of the lists differ, and whether one of them is set in one of the two alone.
+// lists: how many lists differ. is_lopsided: one of them is set in only one of the two selectors.
 struct Difference {
   int lists = 0;
   bool is_lopsided = false;
@@ -409,7 +411,7 @@ Difference difference(const Selector& a, const Selector& b) {
   return out;
 }
 
-// What of it is compared with each other policy of the same resource, made once.
+// The lists of a policy that are compared with each other policy of the resource, sorted once.
 struct Sorted {
   using Pfs = std::map<std::string, const std::vector<std::pair<int, int>>*>;  // by name in lower case
   static Pfs pfs_of(const std::vector<PfVfs>& list) {
@@ -434,7 +436,7 @@ bool shares_a_pf(const Sorted::Pfs& one, const Sorted::Pfs& other) {
 
 void check_pair(const Config& a, const Config& b, const Sorted& sorted_a, const Sorted& sorted_b,
                 Complaints& complaints) {
-  if (a.nodes.is_disjoint(b.nodes)) return;  // no node's plugin has both
+  if (a.nodes.is_disjoint(b.nodes)) return;  // no node has both
   const Difference differ = difference(selector_of(a), selector_of(b));
   const std::string who = b.origin + ": resource " + escaped(only(b).name) + " is also that of " + a.origin;
   if (selector_of(a).needs_rdma != selector_of(b).needs_rdma)
@@ -464,7 +466,7 @@ void check_pair(const Config& a, const Config& b, const Sorted& sorted_a, const 
                      "their values, and sliced what each of them says; --check shows whether that matters");
 }
 
-// Of one resource, in their order.
+// group: the policies of one resource, in order.
 void check_group(const std::vector<const Config*>& group, Complaints& complaints) {
   if (group.size() > kPoliciesOfAResourceMax)
     return complaints.error(group[kPoliciesOfAResourceMax]->place,
@@ -479,9 +481,10 @@ void check_group(const std::vector<const Config*>& group, Complaints& complaints
   }
 }
 
-// The operator asks a resource where its first policy on a node is, for all its policies. So a later policy of a resource
-// goes to where the first one is, if that one is on each node that the later one selects.
-// Returns whether any policy has another place.
+// The operator evaluates a resource at the position of its first policy on a node, for all its policies. So a
+// later policy of the resource moves to the position of the first one, if the first one applies to each node
+// that the later one selects.
+// Returns true if a policy was moved.
 bool gather_resources(std::vector<Config>& configs, Complaints& complaints) {
   std::vector<Config> out;
   bool is_moved = false;
@@ -564,7 +567,7 @@ void read_node_policy(const Json& object, const std::string& file, const std::st
   for (const NodeInterfaces& state : facts.states)
     if (depends.is_of(state)) states.push_back(&state);
   const bool is_for_states_alone = !states.empty() && (depends.has_net_filter || depends.has_long_name);
-  std::set<std::string> reported;  // most complaints are the same for each node
+  std::set<std::string> reported;  // most messages are the same for each node
   const auto read_for = [&](const NodeInterfaces* state) {
     Complaints its;
     Config config = PolicyReader(object, file, facts, state, its).read(*spec, prefix);
@@ -602,7 +605,7 @@ void order_node_policies(std::vector<Config>& configs, Complaints& complaints) {
   for (const auto& [name, group] : groups) check_group(group, complaints);
   const bool is_by_node =
       std::any_of(configs.begin(), configs.end(), [](const Config& one) { return !one.nodes.name.empty(); });
-  // The names of those by node are not in the order of the policies' names.
+  // Configurations for single nodes have names in another order than their policies.
   if (!gather_resources(configs, complaints) && !is_by_node) return;
   auto priority = static_cast<int64_t>(configs.size());
   for (Config& config : configs) config.priority = priority--;

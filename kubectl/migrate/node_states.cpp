@@ -26,7 +26,8 @@ size_t end_of_word(std::string_view text, size_t at) {
   return at;
 }
 
-// The operator's (?m)^\s*([^\s]+)\s*:\s*([^\s]+), first match: the key ends as late as possible.
+// Returns the first match of the operator's pattern (?m)^\s*([^\s]+)\s*:\s*([^\s]+). The key is as long as
+// possible.
 std::optional<std::pair<std::string_view, std::string_view>> key_and_value(std::string_view text) {
   for (size_t line = 0; line <= text.size();) {
     const size_t start = end_of_spaces(text, line), end = end_of_word(text, start);

@@ -18,11 +18,11 @@ namespace {
 
 using kube::Json;
 
-constexpr size_t kConfigsMax = 64;        // of a SriovResourcePolicy
-constexpr size_t kFiltersMax = 64;        // of a config
-constexpr int64_t kFirstPriority = 1000;  // of DeviceExposurePolicies
+constexpr size_t kConfigsMax = 64;        // in a SriovResourcePolicy
+constexpr size_t kFiltersMax = 64;        // in a config
+constexpr int64_t kFirstPriority = 1000;  // in DeviceExposurePolicies
 constexpr std::string_view kMultusName = "k8s.cni.cncf.io/resourceName";
-// Of functions that hypervisors make: virtio, Amazon, Google, Microsoft, VMware.
+// Vendors and drivers of functions that hypervisors provide: virtio, Amazon, Google, Microsoft, VMware.
 constexpr std::string_view kVendorsOfVms[] = {"1af4", "1d0f", "1ae0", "1414", "15ad"};
 constexpr std::string_view kDriversOfVms[] = {"virtio_net", "virtio-pci", "ena",    "gve",
                                               "hv_netvsc",  "mana",       "vmxnet3"};
@@ -50,7 +50,7 @@ std::string describe(const Place& place) {
   return escaped(place.file) + (place.line > 0 ? ":" + std::to_string(place.line) : "");
 }
 
-// One a link type: a filter has one.
+// Adds one filter for each link type: a filter has only one.
 void add_filters(const Selector& selector, Json::Array& out) {
   Json filter = Json::Object{};
   const auto set = [&](std::string_view key, const std::vector<std::string>& list) {
@@ -98,7 +98,7 @@ Json map_of(std::string_view key, Json value) {
   return map;
 }
 
-// A resource of whichever configurations, as pods see it.
+// A resource as pods see it: the same name in several configurations is one resource.
 struct Published {
   std::string name, object_name;
   std::vector<Place> places;
@@ -161,7 +161,8 @@ class Maker {
     return false;
   }
 
-  // SriovResourcePolicies offer VFs of PFs alone, and in a VM no function has a PF. Addresses may be of either.
+  // SriovResourcePolicies offer only VFs of PFs. In a VM no function has a PF. An address may belong to
+  // either.
   bool names_functions_without_pf() const {
     const auto is_any = [](const std::vector<std::string>& list, std::span<const std::string_view> of) {
       return std::any_of(list.begin(), list.end(), [&](const std::string& one) {
@@ -179,13 +180,14 @@ class Maker {
     return false;
   }
 
-  // pfNames and rootDevices select VFs of PFs only: the device plugin knows no PF of other functions (GetPfName and GetPfAddr
-  // of its pkg/utils).
+  // pfNames and rootDevices select only VFs of PFs: the device plugin finds no PF for other functions
+  // (GetPfName and GetPfAddr of its pkg/utils).
   static bool may_be_without_pf(const Selector& selector) {
     return selector.pf_names.empty() && selector.root_devices.empty();
   }
 
-  // Ids and drivers of functions in a VM are those of VFs on a host, so that no text says which of the two is meant.
+  // Functions in a VM have the same ids and drivers as VFs on a host, so the text does not show which are
+  // meant.
   void warn_of_functions_without_pf() {
     std::set<std::string> names;
     const Selector* first = nullptr;
@@ -222,7 +224,7 @@ class Maker {
     }
     Published& published = published_[found->second];
     published.places.push_back(resource.place);
-    // Without it in the class the driver that a device has decides whether pods get /dev/vfio.
+    // Without vfio-pci in the class the device's driver at allocation decides whether pods get /dev/vfio.
     published.has_vfio &= resource.gives_vfio;
     if (published.has_vhost != resource.gives_vhost)
       complaints_.error(resource.place,
@@ -232,7 +234,8 @@ class Maker {
                             "/dev/vhost-net on all nodes then), or give one another name");
   }
 
-  // Two names that differ in what no object's name has get a number. Thousands may be alike: each goes on where the last was.
+  // Names that differ only in characters that object names cannot have get a number. numbers_ continues at
+  // the last number: thousands of names may be alike.
   std::string unique(const std::string& name) {
     const std::string base = dns_name_of(name);
     std::string one = base;
@@ -265,7 +268,7 @@ class Maker {
       }
       if (parts == 1)
         comments.push_back("It offers VFs alone; --as exposure offers PFs without VFs and NICs, too.");
-      // Policies of one priority are asked by name.
+      // Policies of the same priority are evaluated by name.
       std::string number = std::to_string(part + 1);
       if (number.size() < 2) number.insert(0, "0");
       Json object =
@@ -298,11 +301,11 @@ class Maker {
   std::string label_key() const { return target_.sriov_driver + "/resource"; }
 
   void add_exposures(const Config& config) {
-    // The device plugin reads one configuration on a node; of the operator's policies a node may have several.
+    // A node has one configuration of the device plugin, but may have several policies of the operator.
     if (!config.nodes.name.empty() && config.priority == 0) priority_ = kFirstPriority;
     for (const Resource& resource : config.resources) {
       const Published& published = published_of(resource);
-      // Several configurations may have the resource, in this run or in one for another file.
+      // Several configurations may contain the resource, in this run or in a run for another file.
       const std::string suffix = config.has_own_name ? "-" + config.name : "";
       Json object =
           object_of(kube::api_version(kube::kDeviceExposurePolicies), kube::kDeviceExposurePolicies.kind,
@@ -377,7 +380,7 @@ class Maker {
     add(std::move(comments), std::move(object));
   }
 
-  // How an interface comes into pods of the class where no Multus runs.
+  // Comments on how pods of the class get an interface without Multus.
   void comment_on_network(const Published& published, const NamedNetwork& network,
                           std::vector<std::string>& comments) {
     if (!network.name.empty()) {
@@ -427,15 +430,15 @@ class Maker {
   const Target& target_;
   Complaints& complaints_;
   bool is_exposure_ = false;
-  bool is_without_network_ = false;  // a class whose pods get no interface by it
+  bool is_without_network_ = false;  // a class gives its pods no interface
   std::string driver_;
-  int64_t priority_ = kFirstPriority;  // of the next DeviceExposurePolicy
-  Place rdma_;                         // of the first selector that asks for it
-  Place auxiliary_;                    // of a resource of scalable functions
+  int64_t priority_ = kFirstPriority;  // for the next DeviceExposurePolicy
+  Place rdma_;                         // place of the first selector that requires it
+  Place auxiliary_;                    // place of a resource of scalable functions
   std::vector<Published> published_;
   std::map<std::string, size_t> by_name_;
   std::set<std::string> taken_;
-  std::map<std::string, int> numbers_;  // of unique(), by what the names have in common
+  std::map<std::string, int> numbers_;  // next number in unique(), by base name
   std::vector<Made> out_;
 };
 

@@ -1,11 +1,13 @@
 #pragma once
-// From configurations to objects of ours that give pods the same devices under the same resource names: policies,
-// attributes, DeviceClasses, claim templates. Pure.
+// Converts configurations to objects for sliced that give pods the same devices under the same resource
+// names: policies, DeviceAttributes, DeviceClasses, claim templates. Pure.
 //
-// As SriovResourcePolicies where these can say it, which offer VFs. Where a selector asks for RDMA, or may be for functions
-// without a PF (PCI addresses without a PF, vendors and drivers of VMs), or on demand, as DeviceExposurePolicies, one a resource in falling
-// priority, which can say everything and offer PFs and NICs too. Never both: a device belongs to the first resource that takes it, and
-// between the two kinds there is no such order.
+// SriovResourcePolicies are used if they can express all selectors; they offer VFs only.
+// DeviceExposurePolicies, one for each resource in falling priority, are used on demand, and if a selector
+// - requires RDMA, or
+// - may match functions without a PF (PCI addresses without a PF, vendors and drivers of VMs).
+// DeviceExposurePolicies can express everything and also offer PFs and NICs. Both kinds are never mixed: a
+// device belongs to the first resource that matches it, and the two kinds have no common order.
 #include <string>
 #include <vector>
 
@@ -16,7 +18,7 @@
 
 namespace sliced::migrate {
 
-/// As which kind of policy.
+/// Kind of the policies.
 enum class Form { kAuto, kSriov, kExposure };
 
 struct Target {
@@ -24,33 +26,35 @@ struct Target {
   std::string namespace_ = "dra-driver-sriov";
   std::string sriov_driver = "sriovnetwork.k8snetworkplumbingwg.io";
   std::string exposure_driver = "dra.networking";
-  std::vector<Network> networks;  // which the DeviceClasses of their resources name
-  bool is_compared = false;       // with a host, which shows what the objects do not offer
+  std::vector<Network> networks;  // the DeviceClasses of their resources name them
+  bool is_compared = false;       // --check: the comparison with a host shows what is not offered
 };
 
-/// An object, and what is said above it: where it comes from.
+/// An object, and the comments above it, which name its source.
 struct Made {
   std::vector<std::string> comments;
   kube::Json object;
 };
 
-/// In the order in which they are to be applied. Of a configuration with more resources than one SriovResourcePolicy
-/// takes several are made, whose names are in the order in which they are asked. What cannot be made is among the
-/// complaints, and so is what `validate` would say against an object: then none of them may be used.
+/// Returns the objects in the order in which they are applied. A configuration with more resources than one
+/// SriovResourcePolicy can have becomes several policies, whose names sort in the order of evaluation.
+/// Adds to the complaints what cannot be converted, and what `validate` reports for an object. After an error
+/// no object may be used.
 std::vector<Made> objects_of(const std::vector<Config>& configs, const Target& target,
                              Complaints& complaints);
 
-/// What `validate` says against the objects becomes errors, and so do two of one kind and name. place: of
-/// those errors.
+/// Adds an error for each problem that `validate` reports, and for two objects of the same kind and name.
+/// place: the place of these errors.
 void check(const std::vector<Made>& objects, const Target& target, const Place& place,
            Complaints& complaints);
 
-/// {"metadata": {"name": ...}} and the rest, without a spec.
+/// Returns an object with apiVersion, kind, metadata.name and, if given, metadata.namespace.
 kube::Json object_of(const std::string& api_version, const std::string& kind, const std::string& name,
                      const std::string& namespace_ = "");
 
-/// The object's metadata without what belongs to the server (uid, resourceVersion, generation), without owners, finalizers and what
-/// kubectl notes. Errors: those of kube::decode_object_meta().
+/// Returns the object's metadata without the fields of the server (uid, resourceVersion, generation), owners,
+/// finalizers, and kubectl's last-applied annotation.
+/// Errors: those of kube::decode_object_meta().
 Result<kube::Json> portable_metadata(const kube::Json& object);
 
 }  // namespace sliced::migrate

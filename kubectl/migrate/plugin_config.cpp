@@ -16,7 +16,7 @@ namespace {
 
 using kube::Json;
 
-constexpr size_t kResourcesMax = 1'000;  // as many priorities as a DeviceExposurePolicy has
+constexpr size_t kResourcesMax = 1'000;  // as many as DeviceExposurePolicies have priorities
 constexpr std::string_view kForAllNodes = "config.json";
 constexpr std::string_view kPluginsPrefix = "intel.com";  // the plugin's own default of --resource-prefix
 constexpr std::string_view kOperatorsPrefix = "openshift.io";
@@ -29,7 +29,8 @@ std::string_view line_of(const Lines& lines, int line) {
   return at < lines.size() ? lines[at] : std::string_view();
 }
 
-// Whether the scalar that begins in that line is a block: then its text begins in the next one, and has its lines.
+// Returns true if the scalar that begins in that line is a YAML block. The block's text begins in the next
+// line, and keeps its line breaks.
 bool begins_block(std::string_view line) {
   line = trim(line);
   while (!line.empty() &&
@@ -38,7 +39,7 @@ bool begins_block(std::string_view line) {
   return line.ends_with('|') || line.ends_with('>');
 }
 
-// Lines of a text inside a text become those of the file.
+// Converts line numbers of an embedded text to those of the file.
 void place_lines(Json& value, int first, bool has_lines) {
   value.set_line(has_lines ? first + value.line() - 1 : first);
   if (value.array() != nullptr)
@@ -47,7 +48,7 @@ void place_lines(Json& value, int first, bool has_lines) {
     for (auto& [key, member] : *value.object()) place_lines(member, first, has_lines);
 }
 
-// Beside the resources the plugin's file has no field (ResourceConfList of its pkg/types).
+// The plugin's file has no field beside resourceList (ResourceConfList of its pkg/types).
 void refuse_fields_beside_list(const Json& document, const Place& place, Complaints& complaints) {
   bool has_list = false;
   for (const auto& [key, value] : *document.object()) {
@@ -88,7 +89,8 @@ void read_document(const Json& document, const PluginSettings& settings, Config&
   }
 }
 
-// Only the operator writes SelectorObjs, a field of the plugin's own that JSON is not meant to have.
+// Only the operator writes SelectorObjs: it is an internal field of the plugin that the operator serializes
+// by accident.
 bool is_by_operator(const Json& document) {
   const Json* list = folded_member(document, "resourceList");
   if (list == nullptr || list->array() == nullptr) return false;
@@ -98,7 +100,7 @@ bool is_by_operator(const Json& document) {
   });
 }
 
-// document: the configuration, with lines of the file.
+// REQUIRES: the lines of `document` are those of the file.
 void read_configuration(const Json& document, const PluginSettings& settings, Config config,
                         std::vector<Config>& out, Complaints& complaints) {
   PluginSettings its = settings;
@@ -118,14 +120,14 @@ void read_configuration(const Json& document, const PluginSettings& settings, Co
                              "(NVIDIA: nvidia.com) say --resource-prefix");
   }
   read_document(document, its, config, complaints);
-  // A node whose list is empty offers nothing, which --check compares.
+  // A node with an empty list offers nothing. --check compares that, so the configuration is kept.
   const Json* list = folded_member(document, "resourceList");
   const bool is_empty =
       list == nullptr || list->is_null() || (list->array() != nullptr && list->array()->empty());
   if (!config.resources.empty() || (is_empty && !config.nodes.name.empty())) out.push_back(std::move(config));
 }
 
-// Where the decoder stopped: "... at byte 112". npos: it does not say.
+// Returns the offset in the decoder's error ("... at byte 112"), npos if it has none.
 size_t offset_of(const std::string& error) {
   constexpr std::string_view kAt = "at byte ";
   const size_t at = error.rfind(kAt);
@@ -135,7 +137,8 @@ size_t offset_of(const std::string& error) {
   return offset && *offset >= 0 ? static_cast<size_t>(*offset) : std::string::npos;
 }
 
-// The first comma before a closing bracket, at most at `offset`, where or behind which the decoder stops at it; npos: none.
+// Returns the first comma before a closing bracket, at most at `offset`, npos if there is none. The decoder
+// stops at such a comma or behind it.
 size_t trailing_comma(std::string_view text, size_t offset) {
   size_t comma = std::string_view::npos;
   for (size_t at = 0; at < text.size() && at <= offset; ++at) {
@@ -149,7 +152,8 @@ size_t trailing_comma(std::string_view text, size_t offset) {
   return std::string_view::npos;
 }
 
-// Names line, column and the text there. Without lines of the file's own (a quoted scalar) they are those of the JSON.
+// Adds an error with line, column and the text there. has_lines false (a quoted scalar): line and column are
+// those of the JSON.
 void complain_of_json(std::string_view text, int first_line, bool has_lines, const Lines& lines,
                       const std::string& error, const std::string& file, Complaints& complaints) {
   std::string what = error;
@@ -170,7 +174,7 @@ void complain_of_json(std::string_view text, int first_line, bool has_lines, con
         (comma != std::string_view::npos ? "a comma before a closing bracket, where JSON has none: delete it"
                                          : error);
   } else if (const auto yaml = kube::decode_yaml(text); !yaml.problems.empty()) {
-    line = yaml.problems.front().line;  // JSON is YAML, whose reader tells the line
+    line = yaml.problems.front().line;  // JSON is YAML, and the YAML reader reports the line
   } else if (!trim(text).starts_with('{') && !text.starts_with(kByteOrderMark)) {
     what =
         "it is YAML, and the plugin reads JSON alone, so that it does not start with it: write it as JSON (yq -o json)";
@@ -186,8 +190,8 @@ bool is_operators_text(std::string_view text) {
   return document && is_by_operator(*document);
 }
 
-// text: the JSON, whose first line is that line of the file.
-// lines: of the file, which a block of YAML indents; without them columns are those of the text.
+// text: the JSON. first_line: the line of the file in which it begins.
+// lines: of the file. A YAML block is indented in them; without them columns are those of the text.
 void read_json(std::string_view text, int first_line, bool has_lines, const Lines& lines,
                const PluginSettings& settings, Config config, std::vector<Config>& out,
                Complaints& complaints) {
@@ -214,7 +218,7 @@ bool is_file_name(std::string_view key) {
                      [&](std::string_view ending) { return lower(key).ends_with(ending); });
 }
 
-// is_nodes: the key is the name of a node; else its configuration is for every node.
+// is_nodes: the key is the name of a node; otherwise the configuration is for every node.
 void read_key(const std::string& key, const Json& value, bool is_nodes, Config config, const Lines& lines,
               const PluginSettings& settings, std::vector<Config>& out, Complaints& complaints) {
   config.place.line = value.line();
@@ -290,7 +294,7 @@ void read_plugin_config_map(const Json& object, const std::string& file, const L
           "data[" + escaped(key) +
               "] is named as a file, and there are other keys: the plugin reads one file, which its "
               "--config-file says; delete the keys that it does not read");
-    // The operator has a key for each node; of others the only key is the file, whatever its name.
+    // The operator writes a key for each node. Otherwise a single key is the file, under any name.
     const bool writes_by_node = is_operators || !is_only || is_operators_text(text_in(value));
     const bool is_nodes = key != kForAllNodes && !is_file_name(key) && writes_by_node;
     if (is_only && key != kForAllNodes && !is_nodes && !is_file_name(key))

@@ -14,9 +14,8 @@ namespace {
 using hotplug::PciAddress;
 using kube::Json;
 
-constexpr size_t kSelectorsMax = 64;  // filters of a config
-constexpr size_t kResourceBytesMax =
-    63;  // of a label's value, by which policy and DeviceAttributes find each other
+constexpr size_t kSelectorsMax = 64;      // filters of a config
+constexpr size_t kResourceBytesMax = 63;  // longest label value, which connects policy and DeviceAttributes
 constexpr int kVfIndexMax = 65'535;
 constexpr std::string_view kDeleteIt =
     ": leave the resource to the device plugin, and delete it from this file to "
@@ -42,13 +41,13 @@ std::optional<std::vector<std::pair<int, int>>> read_ranges(std::string_view tex
   return ranges;
 }
 
-// One selector object, or the fields of a resource, with whoever hears what is wrong with them.
+// Reads the fields of one selector or resource, and reports their errors.
 class Fields {
  public:
   Fields(std::string who, const std::string& file, Complaints& complaints)
       : who_(std::move(who)), file_(file), complaints_(complaints) {}
 
-  /// Of deviceType auxNetDevice.
+  /// deviceType is auxNetDevice.
   bool is_auxiliary = false;
 
   void error(const Json& at, std::string_view field, const std::string& what) {
@@ -66,7 +65,7 @@ class Fields {
       error(value, field, "is a " + std::string(value.kind_name()) + ", expected a string");
     return value.string() != nullptr ? *value.string() : std::string();
   }
-  // Entries that is_right() refuses are errors: `wants` says what would be right.
+  // An entry that is_right() refuses is an error. wants: the expected form, for the message.
   std::vector<std::string> texts(const Json& value, std::string_view field,
                                  const std::function<bool(const std::string&)>& is_right,
                                  const std::string& wants) {
@@ -158,14 +157,14 @@ void read_pfs(Fields& in, const Json& value, bool is_address, std::vector<PfVfs>
                   in.place_of(*item), out, in.complaints());
 }
 
-// What a list or text that is there selects by a fact that we have not.
+// Adds the error `what` unless the value is null or empty: it selects by a fact that sliced does not have.
 void refuse_unless_empty(Fields& in, const Json& value, std::string_view field, const std::string& what) {
   const bool is_empty = value.is_null() || (value.array() != nullptr && value.array()->empty()) ||
                         (value.string() != nullptr && value.string()->empty());
   if (!is_empty) in.error(value, field, what);
 }
 
-// False: the plugin has no such field.
+// Returns false if the plugin has no such field.
 bool read_unsupported(Fields& in, const Json& value, std::string_view field) {
   if (field == "acpiindexes")
     refuse_unless_empty(in, value, "acpiIndexes",
@@ -207,7 +206,7 @@ bool is_of_selector(std::string_view field) {
   return std::find(std::begin(kOfSelector), std::end(kOfSelector), field) != std::end(kOfSelector);
 }
 
-// needs_vhost: what the selector says of it.
+// needs_vhost: set to the selector's needVhostNet.
 void read_field(Fields& in, const std::string& key, const Json& value, Selector& out, bool& needs_vhost) {
   const std::string field = lower(key);
   if (in.is_auxiliary && (field == "drivers" || field == "pciaddresses" || field == "needvhostnet"))
@@ -246,7 +245,7 @@ void read_field(Fields& in, const std::string& key, const Json& value, Selector&
   }
 }
 
-// False where a name is given twice, whose last the plugin takes.
+// Adds an error for each field that is given twice; the plugin uses the last one.
 void refuse_twice(Fields& in, const Json& object) {
   std::set<std::string> seen;
   for (const auto& [key, value] : *object.object())
@@ -254,8 +253,8 @@ void refuse_twice(Fields& in, const Json& object) {
       in.error(value, escaped(key, 64), "is there twice in different cases of letters: keep one");
 }
 
-// What pods get beside the device is said of a class, and so of all selectors of a resource. vhost: how many of them want
-// that.
+// A DeviceClass determines what pods get beside the device, so all selectors of a resource must agree. vhost:
+// how many selectors need vhost-net.
 void check_together(Fields& in, const Json& value, size_t vhost, Resource& resource) {
   size_t vfio_alone = 0;
   for (const Selector& selector : resource.selectors) {
@@ -263,7 +262,7 @@ void check_together(Fields& in, const Json& value, size_t vhost, Resource& resou
     vfio_alone += drivers.size() == 1 && drivers.front() == "vfio-pci";
   }
   const size_t all = resource.selectors.size();
-  // Else the driver that a device has at allocation decides, as with the plugin.
+  // Otherwise the device's driver at allocation decides, as with the plugin.
   resource.gives_vfio = vfio_alone == all;
   resource.gives_vhost = vhost > 0;
   if (vhost > 0 && vhost < all)
@@ -344,7 +343,7 @@ void read_resource_field(Fields& in, const std::string& key, const Json& value) 
     refuse_field(in, key, value);
 }
 
-// True where it can go on: the device is one of a network.
+// Returns true if the resource's devices are network functions.
 bool check_device_type(Fields& in, const Json& value) {
   const Json* type = folded_member(value, "deviceType");
   const std::string text = type != nullptr ? in.text(*type, "deviceType") : "";
@@ -393,7 +392,7 @@ void read_pf_entry(const std::string& text, bool is_address, const std::string& 
       hash == std::string::npos ? std::optional(entry.ranges) : read_ranges(text.substr(hash + 1));
   bool is_right = ranges.has_value();
   if (is_address) {
-    entry.pf = lower(entry.pf);  // the plugin compares PFs in any case of letters
+    entry.pf = lower(entry.pf);  // the plugin compares PFs case-insensitively
     const auto address = PciAddress::decode(entry.pf);
     is_right &= address && address->text() == entry.pf;
   } else {

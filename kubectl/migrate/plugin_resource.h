@@ -1,6 +1,6 @@
 #pragma once
-// One resource of the device plugin's configuration, field by field. Names of fields are found as Go's encoding/json
-// finds them: in any case of letters.
+// Reads one resource of the device plugin's configuration, field by field. Field names are matched as Go's
+// encoding/json does: case-insensitively.
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -12,27 +12,28 @@
 
 namespace sliced::migrate {
 
-/// What of the plugin is not in its configuration.
+/// Settings of the plugin outside its configuration file.
 struct PluginSettings {
-  // Its --resource-prefix; "": openshift.io of a configuration that the SR-IOV network operator writes, else intel.com.
+  // --resource-prefix. "": openshift.io in a configuration that the SR-IOV network operator writes, otherwise
+  // intel.com.
   std::string resource_prefix = {};
 };
 
-/// Entries of a field of a selector that can be carried over.
+/// Most entries in a field of a selector that can be converted.
 inline constexpr size_t kEntriesMax = 256;
 
-/// The member of that name in any case of letters, the last where there are several; nullptr: none.
+/// Returns the member of that name in any case, the last one if there are several, nullptr if there is none.
 const kube::Json* folded_member(const kube::Json& object, std::string_view name);
 
-/// nullopt: it has no name to go on with; what is wrong is among the complaints. At most 64 selectors, and a
-///          name of 63 bytes: it becomes the value of a label.
+/// Returns nullopt if the resource has no name. Errors are added to the complaints. A resource has at most 64
+/// selectors, and a name of 63 bytes because it becomes a label value.
 std::optional<Resource> read_plugin_resource(const kube::Json& value, const std::string& file,
                                              const PluginSettings& settings, Complaints& complaints);
 
-/// Of a name of an extended resource: "" or what is wrong with it.
+/// Returns what is wrong with the name of an extended resource, "" if it is valid.
 std::string wrong_with_resource_name(const std::string& name);
-/// "ens1f0#0-3,7" into `out`, unless its PF is there already, of which the first entry alone counts. is_address: the PF
-/// is one. place: of the entry.
+/// Reads an entry such as "ens1f0#0-3,7" and adds it to `out`. A second entry for a PF is skipped with a
+/// warning, as by the plugin. is_address: the PF is given by its address. place: of the entry.
 void read_pf_entry(const std::string& text, bool is_address, const std::string& who, const Place& place,
                    std::vector<PfVfs>& out, Complaints& complaints);
 

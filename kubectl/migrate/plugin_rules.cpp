@@ -20,7 +20,7 @@ bool covers(const PfVfs& entry, int vf_index) {
                      [&](const auto& range) { return range.first <= vf_index && vf_index <= range.second; });
 }
 
-// Of the PF's entries the first alone is asked.
+// Only the first entry for a PF is evaluated.
 bool has_pf(const std::vector<PfVfs>& list, const std::string& pf, const HostDevice& vf) {
   if (list.empty()) return true;
   if (pf.empty()) return false;
@@ -29,7 +29,7 @@ bool has_pf(const std::vector<PfVfs>& list, const std::string& pf, const HostDev
   return found != list.end() && covers(*found, vf.vf_index.value_or(-1));
 }
 
-// Of the function's interface; of its PF's where it has none.
+// Returns the type of the function's interface or, without one, of its PF's.
 std::string link_type_of(const HostDevice& device) {
   const std::optional<int> type =
       device.netdev && device.netdev->link_type ? device.netdev->link_type : device.pf_link_type;

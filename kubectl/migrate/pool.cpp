@@ -50,7 +50,7 @@ std::string dns_name_of(const std::string& text, size_t size_max) {
   std::string name;
   for (const char c : lower(text)) {
     const bool is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-    // Neither '.' nor '-' begins a label.
+    // A label begins with neither '.' nor '-'.
     const bool is_dot = c == '.' && !name.empty() && name.back() != '.' && name.back() != '-';
     if (is_plain || is_dot)
       name += c;

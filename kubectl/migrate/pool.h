@@ -1,7 +1,7 @@
 #pragma once
-// What another way of offering VFs was configured to do, in one form whatever it was read from: resources in order,
-// and which devices of a host each of them takes. Made by the readers of this room, and from it objects of ours
-// (objects.h) and what was offered before (plugin_rules.h).
+// The configuration of another driver or plugin for SR-IOV devices, in one form for all sources: resources in
+// order, and the devices of a host that each matches. The readers of this folder make it; objects.h converts
+// it, and plugin_rules.h computes from it what was offered before.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -13,99 +13,99 @@
 
 namespace sliced::migrate {
 
-/// Where something stands that was read. Lines count from 1; line 0: of the whole file.
+/// A place in a file. Lines count from 1; line 0: the whole file.
 struct Place {
   std::string file;
   int line = 0;
   bool operator==(const Place&) const = default;
 };
 
-/// A PF by name or address, and which of its VFs. No ranges: all of them. Names are compared in any case of
-/// letters, as the device plugin does.
+/// A PF by name or address, and the selected VFs. No ranges: all VFs. Names are compared case-insensitively,
+/// as by the device plugin.
 struct PfVfs {
   std::string pf;
   std::vector<std::pair<int, int>> ranges;  // VF indices, both included
   bool operator==(const PfVfs&) const = default;
 };
 
-/// AND over the fields that are set, OR inside a field, as the device plugin has it.
-/// Values are checked: each can be said in a policy, and means the same there. At most 256 in a field, as
-/// they are read.
-/// vendors, devices: ids of four hexadecimal digits. pci_addresses: as the kernel writes them. All are
-/// compared as text.
+/// A device matches if it matches every field that is set; it matches a field if it matches one of the
+/// values. This is the device plugin's rule.
+/// Values are checked: each can be written in a policy, with the same meaning. A field has at most 256
+/// values.
+/// vendors, devices: ids of four hexadecimal digits. pci_addresses: in the kernel's form. All are compared as
+/// text.
 struct Selector {
   Place place;
   std::vector<std::string> vendors, devices, drivers, pci_addresses;
-  std::vector<PfVfs> pf_names, root_devices;  // each PF once
+  std::vector<PfVfs> pf_names, root_devices;  // without duplicates
   std::vector<std::string> link_types;        // "ethernet", "infiniband"
-  bool needs_rdma = false;                    // only devices that have RDMA
-  bool selects_pfs = false;                   // PFs themselves, which have no VFs
+  bool needs_rdma = false;                    // only devices with an RDMA device
+  bool selects_pfs = false;                   // PFs without VFs
   bool operator==(const Selector&) const = default;
 };
 
-/// A device belongs to the first resource of a configuration with a selector that takes it. Without selectors
-/// it takes none; with one that asks for nothing, all.
+/// A device belongs to the first resource of a configuration that has a matching selector. A resource without
+/// selectors matches no device; an empty selector matches all.
 struct Resource {
   Place place;
   std::string name;  // "intel.com/sriov_net": an extended resource
   std::vector<Selector> selectors;
-  // What pods get beside the device, of whichever selector it is: a DeviceClass says that for all its devices.
-  // All its devices are bound to vfio-pci. Of devices of several drivers the driver at allocation decides which nodes pods
-  // get (kubelet/plan.h).
+  // Set for the whole resource, because a DeviceClass applies to all its devices.
   bool gives_vfio = false;
-  bool gives_vhost = false;   // /dev/vhost-net and /dev/net/tun
-  bool is_auxiliary = false;  // deviceType auxNetDevice: scalable functions alone, by their PFs
+  bool gives_vhost = false;   // pods get /dev/vhost-net and /dev/net/tun
+  bool is_auxiliary = false;  // deviceType auxNetDevice: only scalable functions, selected by their PFs
   bool operator==(const Resource&) const = default;
 };
 
-/// Which nodes a configuration is for: one by name, those with all the labels, those that a core NodeSelector matches, or
-/// every one.
+/// The nodes of a configuration: one by name, those with all the labels, those that a core NodeSelector
+/// matches, or all.
 struct Nodes {
   std::string name;
   kube::Labels labels;
-  kube::Json terms;  // {"nodeSelectorTerms": [...]}, valid; null: none
+  kube::Json terms;  // {"nodeSelectorTerms": [...]}, validated; null: none
   bool is_all() const { return name.empty() && labels.empty() && terms.is_null(); }
   bool selects(const kube::NodeView& node) const { return lacks(node).empty(); }
-  /// Returns what the node lacks, as "requires label zone=a, which the node lacks"; "" where it is selected.
+  /// Returns what the node lacks, such as "requires label zone=a, which the node lacks", or "" if the node is
+  /// selected.
   std::string lacks(const kube::NodeView& node) const;
-  /// Returns true where no node is selected by both: they differ in the name, or in the value of a label.
+  /// Returns true if no node can be selected by both: they differ in the name, or in the value of a label.
   bool is_disjoint(const Nodes& other) const;
-  /// Returns true where each node that `other` selects is selected by this one too. False where that is not known.
+  /// Returns true if each node that `other` selects is surely selected by this one too.
   bool covers(const Nodes& other) const;
   bool operator==(const Nodes&) const = default;
 };
 
-/// What is decided for a node as one: its resources in order. Of several that select a node the device plugin
-/// has the first (by_plugin()), the operator's all of them (operators_config()).
+/// One configuration: the resources of a node, in order. If several select a node, the device plugin uses the
+/// first (by_plugin()), the operator all of them (operators_config()).
 struct Config {
   Place place;
-  std::string origin;           // "ConfigMap kube-system/sriovdp-config, key config.json": for people
-  std::string name;             // what objects that are made of it are called: a DNS label
-  bool has_own_name = false;    // of an object; else a file, whose name says nothing
-  bool is_by_operator = false;  // by the name of its ConfigMap
+  std::string origin;           // "ConfigMap kube-system/sriovdp-config, key config.json", for messages
+  std::string name;             // name of the new objects: a DNS label
+  bool has_own_name = false;    // named after an object, not after a file
+  bool is_by_operator = false;  // as the name of its ConfigMap shows
   Nodes nodes;
-  int64_t priority = 0;  // of several that select a node the higher is asked first
+  int64_t priority = 0;  // of several for a node, the highest is evaluated first
   std::vector<Resource> resources;
   bool operator==(const Config&) const = default;
 };
 
-/// Something that cannot be carried over, or that is to be known of what is.
+/// An error (cannot be converted) or a warning.
 struct Complaint {
   bool is_error = true;
   Place place;
-  std::string what;  // object, field, value and what to do; foreign text is escaped
+  std::string what;  // object, field, value, remedy; input text is escaped
   bool operator==(const Complaint&) const = default;
 };
 inline void cut_message(Complaint& complaint) { sliced::cut_message(complaint.what); }
 
-/// The first 100 errors and the first 100 warnings; the others are counted. Warnings take no room from errors. With an
-/// error nothing of what was read may be used: a resource that is left out would leave its devices to the next one.
+/// Keeps the first 100 errors and the first 100 warnings, and counts the others. After an error no result may
+/// be used: a resource that is left out would leave its devices to the next one.
 class Complaints {
  public:
   void error(const Place& place, std::string what) { errors_.push_back({true, place, std::move(what)}); }
   void warning(const Place& place, std::string what) { warnings_.push_back({false, place, std::move(what)}); }
   bool has_errors() const { return !errors_.empty(); }
-  /// Errors first.
+  /// Returns the errors, then the warnings.
   std::vector<Complaint> all() const {
     std::vector<Complaint> out(errors_.begin(), errors_.end());
     out.insert(out.end(), warnings_.begin(), warnings_.end());
@@ -118,9 +118,10 @@ class Complaints {
   FirstFew<Complaint> errors_{100}, warnings_{100};
 };
 
-/// "FILE:7: error: what". Without a line the file alone stands in front.
+/// Returns "FILE:7: error: what", or "FILE: error: what" for the whole file.
 std::string text_of(const Complaint& complaint);
-/// A text as a DNS subdomain of at most size_max bytes: lower case, '-' for what cannot stand there.
+/// Returns the text as a DNS subdomain of at most size_max bytes: in lower case, with '-' for other
+/// characters.
 std::string dns_name_of(const std::string& text, size_t size_max = 63);
 
 }  // namespace sliced::migrate
