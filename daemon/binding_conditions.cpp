@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kube/objects/api_time.h"
+#include "kube/objects/claim_status.h"
 #include "kube/objects/kinds.h"
 #include "policy/gates/readiness.h"
 
@@ -80,11 +81,6 @@ Json encode(const std::string& type, const ClaimCondition& condition) {
                       {"message", condition.message}};
 }
 
-bool is_final(const kube::Failure& failure) {
-  return failure.code == Errc::kNotFound || failure.code == Errc::kConflict ||
-         failure.code == Errc::kInvalid || failure.code == Errc::kTooLarge;
-}
-
 }  // namespace
 
 AllocatedClaim decode_allocated(const Json& claim, const std::set<std::string>& drivers) {
@@ -129,16 +125,11 @@ std::string encode_conditions(const AllocatedClaim& claim) {
   for (const AllocatedDevice& device : claim.devices) {
     Json::Array conditions;
     for (const auto& [type, condition] : device.conditions) conditions.push_back(encode(type, condition));
-    Json entry = Json::Object{{"driver", device.driver}, {"pool", device.pool}, {"device", device.device}};
-    if (!device.share_id.empty()) entry.set("shareID", Json(device.share_id));
+    Json entry = kube::encode_status_device(device.driver, device.pool, device.device, device.share_id);
     entry.set("conditions", std::move(conditions));
     devices.push_back(std::move(entry));
   }
-  return kube::encode_json(Json::Object{
-      {"apiVersion", kube::api_version(kube::kResourceClaims)},
-      {"kind", kube::kResourceClaims.kind},
-      {"metadata", Json::Object{{"name", claim.name}, {"namespace", claim.namespace_}, {"uid", claim.uid}}},
-      {"status", Json::Object{{"devices", std::move(devices)}}}});
+  return kube::encode_claim_devices(claim.namespace_, claim.name, claim.uid, std::move(devices));
 }
 
 BindingConditions::BindingConditions(Surroundings around) : around_(std::move(around)) {}
@@ -216,7 +207,7 @@ void BindingConditions::write_next() {
 
 // The sent conditions count as stored: a server that drops them would otherwise get endless writes. The watch reports other changes.
 void BindingConditions::on_written(const Key& key, const AllocatedClaim& sent) {
-  said_.forget();
+  last_problem_.forget();
   writing_.reset();
   due_.erase(key);
   if (const auto at = claims_.find(key.first); at != claims_.end() && at->second.uid == sent.uid)
@@ -230,17 +221,12 @@ void BindingConditions::on_written(const Key& key, const AllocatedClaim& sent) {
 
 void BindingConditions::on_failure(const Key& key, const kube::Failure& failure) {
   writing_.reset();
-  const bool is_gone = failure.code == Errc::kNotFound || failure.code == Errc::kConflict;
-  if (!is_gone && said_.is_new(failure.what))
-    around_.ports.log.warning(
-        "binding condition not written: pods with the claim are not bound",
-        {{"claim", key.first.first + "/" + key.first.second},
-         {"problem", failure.what},
-         {"remedy", failure.code == Errc::kDenied
-                        ? "grant patch on resourceclaims/status, and associated-node:patch on "
-                          "resourceclaims/driver (config/deploy/rbac.yaml)"
-                        : "none: it is retried"}});
-  if (is_final(failure)) {
+  if (!kube::is_claim_gone(failure) && last_problem_.is_new(failure.what))
+    around_.ports.log.warning("binding condition not written: pods with the claim are not bound",
+                              {{"claim", key.first.first + "/" + key.first.second},
+                               {"problem", failure.what},
+                               {"remedy", kube::remedy_for_claim_write(failure)}});
+  if (kube::is_claim_write_final(failure)) {
     due_.erase(key);
   } else {
     Due& due = due_.at(key);

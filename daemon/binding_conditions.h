@@ -133,7 +133,7 @@ class BindingConditions final : private watchers::ObjectSink {
   std::optional<Key> writing_;
   kube::CallPtr call_;
   reactor::Ticket next_;
-  LastMessage said_;
+  LastMessage last_problem_;
   std::unique_ptr<watchers::ListWatch> watch_;
 };
 

@@ -84,25 +84,9 @@ void add_routes_taken(const std::vector<DefaultRoute>& routes, std::set<int>& li
     });
 }
 
-}  // namespace
-
-Result<LinkProperties> ask_link_properties(int ifindex) {
-  LinkProperties properties;
-  auto asked = dump_once(encode_link_request(ifindex, 1), [&](std::string_view datagram) -> Result<bool> {
-    auto decoded = decode_link_properties(datagram);
-    if (!decoded) return decoded.error();
-    properties = *std::move(decoded);
-    return true;
-  });
-  if (!asked) return asked.error();
-  return properties;
-}
-
-namespace {
-
-// One answer; empty where the kernel has no such thing.
+// Returns the decoded answer; empty if the kernel lacks the feature.
 template <class T, class Decode>
-Result<T> ask_once(const std::string& request, Decode decode, int protocol) {
+Result<T> ask_once(const std::string& request, Decode decode, int protocol = NETLINK_ROUTE) {
   T out{};
   const auto asked = dump_once(
       request,
@@ -119,9 +103,13 @@ Result<T> ask_once(const std::string& request, Decode decode, int protocol) {
 
 }  // namespace
 
+Result<LinkProperties> ask_link_properties(int ifindex) {
+  return ask_once<LinkProperties>(encode_link_request(ifindex, 1), &decode_link_properties);
+}
+
 Result<std::string> ask_devlink_port(int ifindex) {
-  const auto port = ask_once<std::optional<DevlinkPort>>(encode_link_request(ifindex, 1),
-                                                         &decode_port_of_link, NETLINK_ROUTE);
+  const auto port =
+      ask_once<std::optional<DevlinkPort>>(encode_link_request(ifindex, 1), &decode_port_of_link);
   if (!port) return port.error();
   if (!*port) return std::string();
   // Asked each time: the number is another one when the module was loaded again.

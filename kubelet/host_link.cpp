@@ -69,12 +69,6 @@ std::optional<uint32_t> number_of_size(std::string_view value, size_t size) {
   return size == 1 ? static_cast<uint8_t>(value.front()) : number_in(value);
 }
 
-std::string mac_text(std::string_view bytes) {
-  std::string out;
-  for (const char byte : bytes) out += (out.empty() ? "" : ":") + hex(static_cast<unsigned char>(byte), 2);
-  return out;
-}
-
 bool decode_xdp(std::string_view list, XdpPrograms& programs) {
   return each_attribute(list, [&](int type, std::string_view value) {
     const uint32_t mode = type == IFLA_XDP_SKB_PROG_ID   ? XDP_FLAGS_SKB_MODE
@@ -139,8 +133,8 @@ bool decode_link(std::string_view payload, HostLink& link) {
         if (type == IFLA_PARENT_DEV_NAME) link.parent = text_in(value);
         if (type == IFLA_MTU && value.size() == sizeof link.mtu)
           std::memcpy(&link.mtu, value.data(), sizeof link.mtu);
-        if (type == IFLA_ADDRESS) link.mac = mac_text(value);
-        if (type == IFLA_BROADCAST && value.size() == ETH_ALEN) link.broadcast = mac_text(value);
+        if (type == IFLA_ADDRESS) link.mac = netlink::mac_text(value);
+        if (type == IFLA_BROADCAST && value.size() == ETH_ALEN) link.broadcast = netlink::mac_text(value);
         if (type == IFLA_LINKINFO)
           (void)each_attribute(value, [&](int inner, std::string_view kind) {
             if (inner == IFLA_INFO_KIND) link.kind = text_in(kind);

@@ -170,9 +170,7 @@ bool decode_neighbor(std::string_view payload, LinkNeighbor& out) {
   const bool is_whole =
       each_attribute(payload.substr(aligned(sizeof info)), [&](int type, std::string_view value) {
         if (type == NDA_DST) address = ip_text(value);
-        if (type == NDA_LLADDR)
-          for (const char byte : value)
-            out.mac += (out.mac.empty() ? "" : ":") + hex(static_cast<unsigned char>(byte), 2);
+        if (type == NDA_LLADDR) out.mac = netlink::mac_text(value);
       });
   if ((info.ndm_state & NUD_PERMANENT) != 0 && (info.ndm_flags & NTF_PROXY) == 0) out.address = address;
   return is_whole;

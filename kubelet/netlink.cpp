@@ -46,6 +46,12 @@ std::string mac_bytes(std::string_view mac) {
   return bytes;
 }
 
+std::string mac_text(std::string_view bytes) {
+  std::string text;
+  for (const char byte : bytes) text += (text.empty() ? "" : ":") + hex(static_cast<unsigned char>(byte), 2);
+  return text;
+}
+
 std::string text_in(std::string_view value) { return std::string(value.substr(0, value.find('\0'))); }
 
 std::optional<uint32_t> number_in(std::string_view value) {

@@ -48,6 +48,8 @@ Error error_of(const std::string& what, int error);
 
 /// Decodes "aa:bb:cc:dd:ee:ff".
 std::string mac_bytes(std::string_view mac);
+/// Encodes bytes of any length as "aa:bb:...".
+std::string mac_text(std::string_view bytes);
 
 /// Calls visit(type, value) for each attribute. Returns whether the list is complete.
 template <class Visit>

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kube/objects/api_time.h"
+#include "kube/objects/claim_status.h"
 #include "kube/objects/kinds.h"
 #include "kubelet/device_metadata.h"
 #include "kubelet/recall.h"
@@ -51,11 +52,7 @@ Json data_of(const PreparedDevice& device, const cni::Attached* made) {
 }
 
 std::string encode(const PreparedClaim& claim, Json::Array devices) {
-  return kube::encode_json(Json::Object{
-      {"apiVersion", kube::api_version(kube::kResourceClaims)},
-      {"kind", kube::kResourceClaims.kind},
-      {"metadata", Json::Object{{"name", claim.name}, {"namespace", claim.namespace_}, {"uid", claim.uid}}},
-      {"status", Json::Object{{"devices", std::move(devices)}}}});
+  return kube::encode_claim_devices(claim.namespace_, claim.name, claim.uid, std::move(devices));
 }
 
 // metav1.Condition; dranet writes one of that type, too.
@@ -74,11 +71,6 @@ Json ready_condition(const PreparedDevice& device, const ReadySince& ready) {
 }
 
 StatusKey key_of(const PreparedDevice& device) { return {device.pool, device.device, device.share_id}; }
-
-bool is_final(const kube::Failure& failure) {
-  return failure.code == Errc::kNotFound || failure.code == Errc::kConflict ||
-         failure.code == Errc::kInvalid || failure.code == Errc::kTooLarge;
-}
 
 }  // namespace
 
@@ -118,8 +110,7 @@ std::string encode_claim_status(const PreparedClaim& claim,
     if (device.is_admin) continue;
     const auto at = attached.find(key_of(device));
     const cni::Attached* made = at == attached.end() ? nullptr : &at->second;
-    Json entry = Json::Object{{"driver", claim.driver}, {"pool", device.pool}, {"device", device.device}};
-    if (!device.share_id.empty()) entry.set("shareID", Json(device.share_id));
+    Json entry = kube::encode_status_device(claim.driver, device.pool, device.device, device.share_id);
     if (const auto condition = ready.find(key_of(device)); condition != ready.end())
       entry.set("conditions", Json::Array{ready_condition(device, condition->second)});
     entry.set("data", data_of(device, made));
@@ -229,16 +220,11 @@ void ClaimStatus::write(const PreparedKey& key, const Waiting& one) {
 void ClaimStatus::on_failure(const PreparedKey& key, const kube::Failure& failure) {
   writing_.reset();
   const auto at = waiting_.find(key);
-  const bool is_gone = failure.code == Errc::kNotFound || failure.code == Errc::kConflict;
-  if (!is_gone && last_problem_.is_new(failure.what))
-    log_.warning("ResourceClaim status not written",
-                 {{"claim", describe(request_of(at->second.claim))},
-                  {"problem", failure.what},
-                  {"remedy", failure.code == Errc::kDenied
-                                 ? "grant patch on resourceclaims/status, and associated-node:patch on "
-                                   "resourceclaims/driver (config/deploy/rbac.yaml)"
-                                 : "none: it is retried"}});
-  if (is_final(failure) && !changed_since_sent_) {
+  if (!kube::is_claim_gone(failure) && last_problem_.is_new(failure.what))
+    log_.warning("ResourceClaim status not written", {{"claim", describe(request_of(at->second.claim))},
+                                                      {"problem", failure.what},
+                                                      {"remedy", kube::remedy_for_claim_write(failure)}});
+  if (kube::is_claim_write_final(failure) && !changed_since_sent_) {
     waiting_.erase(at);
   } else {
     const Millis wait =

@@ -21,13 +21,12 @@ using Value = std::optional<AttributeValue>;
 
 constexpr std::string_view kCniPrefix = "cni_";
 
-constexpr uint8_t bit(DeviceType type) { return static_cast<uint8_t>(1u << static_cast<unsigned>(type)); }
-constexpr uint8_t kVfs = bit(DeviceType::kVf), kPfs = bit(DeviceType::kPf);
-constexpr uint8_t kSfs = bit(DeviceType::kSf), kVfsAndSfs = kVfs | kSfs;
-constexpr uint8_t kFunctions = kPfs | kVfs | bit(DeviceType::kNic);
-constexpr uint8_t kBridges = bit(DeviceType::kBridge) | bit(DeviceType::kVirtual);  // OVS: virtual
-constexpr uint8_t kVlans = bit(DeviceType::kVlan), kVirtuals = bit(DeviceType::kVirtual);
-constexpr uint8_t kAll = kFunctions | kBridges | kVlans | bit(DeviceType::kBond) | kSfs;
+constexpr uint8_t kVfs = type_bit(DeviceType::kVf), kPfs = type_bit(DeviceType::kPf);
+constexpr uint8_t kSfs = type_bit(DeviceType::kSf), kVfsAndSfs = kVfs | kSfs;
+constexpr uint8_t kFunctions = kPfs | kVfs | type_bit(DeviceType::kNic);
+constexpr uint8_t kBridges = type_bit(DeviceType::kBridge) | type_bit(DeviceType::kVirtual);  // OVS: virtual
+constexpr uint8_t kVlans = type_bit(DeviceType::kVlan), kVirtuals = type_bit(DeviceType::kVirtual);
+constexpr uint8_t kAll = kFunctions | kBridges | kVlans | type_bit(DeviceType::kBond) | kSfs;
 
 Value text(std::string_view value) {
   if (value.empty() || !is_utf8(value)) return std::nullopt;
@@ -221,7 +220,9 @@ constexpr KnownAttribute kKnown[] = {
      has_unknown_speed, "speed"},
 };
 
-bool can_have(DeviceType type, const KnownAttribute& known) { return (known.device_types & bit(type)) != 0; }
+bool can_have(DeviceType type, const KnownAttribute& known) {
+  return (known.device_types & type_bit(type)) != 0;
+}
 
 }  // namespace
 
@@ -358,7 +359,7 @@ void EntryAttributes::add_to(const DeviceFacts& facts, const PersonaAttributes& 
   size_t left = persona.added_count;
   for (size_t i = 0; i < added_.size() && left > 0; ++i) {
     const AddedAttribute& one = added_[i];
-    if ((one.device_types & bit(facts.device.type)) == 0) continue;
+    if ((one.device_types & type_bit(facts.device.type)) == 0) continue;
     --left;
     auto value = one.get(facts);
     const auto* text = value ? std::get_if<std::string>(&*value) : nullptr;
@@ -398,7 +399,7 @@ PersonaAttributes EntryAttributes::persona_of(const Exposure& exposure, DeviceTy
                           std::string(name_of(type)) + " has no more room");
   }
   for (const AddedAttribute& one : added_)
-    if ((one.device_types & bit(type)) != 0 && left.take(1, 1)) ++out.added_count;
+    if ((one.device_types & type_bit(type)) != 0 && left.take(1, 1)) ++out.added_count;
   const auto yielding =
       static_cast<size_t>(std::count_if(std::begin(kKnown), std::end(kKnown), [&](const auto& known) {
         return yields(known) && can_have(type, known);

@@ -18,6 +18,11 @@
 
 namespace sliced::policy {
 
+/// Returns the bit of a device type in a set of them.
+constexpr uint8_t type_bit(hotplug::DeviceType type) {
+  return static_cast<uint8_t>(1u << static_cast<unsigned>(type));
+}
+
 /// A host device with related devices.
 struct DeviceFacts {
   const hotplug::HostDevice& device;
@@ -35,7 +40,7 @@ struct KnownAttribute {
   bool is_standard;      // domain resource.kubernetes.io/; otherwise that of the driver
   AttributeType type;    // of every value that get() returns
   bool is_published;     // false: for selectors only
-  uint8_t device_types;  // a bit (1 << DeviceType) for each type with the attribute
+  uint8_t device_types;  // a type_bit() for each type with the attribute
   /// Requires a device of one of these types; see value_of().
   std::optional<kube::AttributeValue> (*get)(const DeviceFacts& facts);
   /// For attributes that the interface has, which may be in another namespace; nullptr: an absent value is
@@ -118,7 +123,7 @@ struct PersonaAttributes {
 /// An attribute of another domain that is published beside the driver's own.
 struct AddedAttribute {
   std::string_view key;  // "dra.net/ifName"
-  uint8_t device_types;  // a bit (1 << DeviceType) for each type that can have it
+  uint8_t device_types;  // a type_bit() for each type that can have it
   /// Requires a device of one of these types. nullopt: unknown, or the device has no such attribute.
   std::optional<kube::AttributeValue> (*get)(const DeviceFacts& facts);
 };

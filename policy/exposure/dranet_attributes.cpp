@@ -13,9 +13,6 @@ using kube::AttributeValue;
 using DranetValue = std::optional<AttributeValue>;
 using DranetFacts = const DeviceFacts&;
 
-constexpr uint8_t type_bit(DeviceType type) {
-  return static_cast<uint8_t>(1u << static_cast<unsigned>(type));
-}
 constexpr uint8_t kPciTypes =
     type_bit(DeviceType::kPf) | type_bit(DeviceType::kVf) | type_bit(DeviceType::kNic);
 constexpr uint8_t kEveryType = kPciTypes | type_bit(DeviceType::kBridge) | type_bit(DeviceType::kVlan) |
