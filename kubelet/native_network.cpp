@@ -234,7 +234,7 @@ Result<NativeRule> rule_in(const Json& value, const std::string& path) {
 }
 
 Result<std::string> mac_in(const Json& value, const std::string& path) {
-  const auto mac = string_in(value, "mac", path);
+  auto mac = string_in(value, "mac", path);
   if (!mac || mac->empty()) return mac;
   auto decoded = decode_mac(*mac);
   if (!decoded)

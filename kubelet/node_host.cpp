@@ -52,7 +52,7 @@ std::string last(const std::string& path) { return path.substr(path.rfind('/') +
 // The device of an interface: its PCI function, also where virtioN is between both; "" of a virtual link.
 std::string device_of_interface(const hotplug::HostView& view, const std::string& interface) {
   const std::string path = "sys/class/net/" + interface;
-  const std::string device = last(view.readlink(path + "/device").value_or(""));
+  std::string device = last(view.readlink(path + "/device").value_or(""));
   if (!device.starts_with("virtio")) return device;
   const std::string target = view.readlink(path).value_or("");
   const size_t at = target.find("/" + device + "/");

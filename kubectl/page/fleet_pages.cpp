@@ -38,7 +38,7 @@ bool is_pod(std::string_view text) {
 // Returns the output of the command.
 std::string text_of(const CommandResult& result, std::string_view pod) {
   if (result.timed_out) return "no answer after a minute";
-  const std::string out = result.out + result.err;
+  std::string out = result.out + result.err;
   if (out.size() <= kAnswerMax) return out;
   return out.substr(0, kAnswerMax) + "\noutput truncated: run kubectl sliced why pod " + std::string(pod);
 }

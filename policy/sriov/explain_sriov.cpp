@@ -78,9 +78,9 @@ std::string summary_of(const Decision& decision, const HostDevice& device, const
   const int32_t who = who_decides(verdict);
   const std::string by =
       who < 0 ? "" : "policy " + text_of(policies[static_cast<size_t>(who)]->id) + ", " + place_of(verdict);
-  const std::string none = decision.inputs->policies->exposures.empty()
-                               ? "there is no policy; devices are offered only by policies"
-                               : "no policy selects it";
+  std::string none = decision.inputs->policies->exposures.empty()
+                         ? "there is no policy; devices are offered only by policies"
+                         : "no policy selects it";
   switch (verdict.outcome) {
     case Outcome::kOffered: {
       const std::string entry = function_name(*device.pci);

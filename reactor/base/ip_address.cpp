@@ -72,24 +72,27 @@ IpAddress IpAddress::stepped(const Bytes& bytes) const { return {bytes, is_ipv6_
 
 IpAddress IpAddress::next() const {
   Bytes out = bytes_;
-  for (size_t i = out.size(); i-- > 0 && ++out[i] == 0;) continue;
+  for (size_t i = out.size(); i > 0; --i)
+    if (++out[i - 1] != 0) break;
   return stepped(out);
 }
 
 IpAddress IpAddress::previous() const {
   Bytes out = bytes_;
-  for (size_t i = out.size(); i-- > 0 && out[i]-- == 0;) continue;
+  for (size_t i = out.size(); i > 0; --i)
+    if (out[i - 1]-- != 0) break;
   return stepped(out);
 }
 
 IpAddress IpAddress::with_host_bits(int length, bool are_set) const {
   IpAddress out = *this;
-  for (auto bit = static_cast<size_t>(128 - bits() + length); bit < 128; ++bit) {
+  for (int bit = 128 - bits() + length; bit < 128; ++bit) {
+    const auto byte = static_cast<size_t>(bit / 8);
     const auto mask = static_cast<unsigned char>(0x80u >> (bit % 8));
     if (are_set)
-      out.bytes_[bit / 8] |= mask;
+      out.bytes_[byte] |= mask;
     else
-      out.bytes_[bit / 8] &= static_cast<unsigned char>(~mask);
+      out.bytes_[byte] &= static_cast<unsigned char>(~mask);
   }
   return out;
 }

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Runs clang-tidy (.clang-tidy) over sources of the product.
 
-  clang_tidy.py --changed   those that differ from the merge base with main, or on main itself from the commit before
-  clang_tidy.py --all       all of them, a library at a time, which reads each header once
+  clang_tidy.py --changed [REV]   those that differ from the commit REV; without it from the merge base with main, or on
+                                  main itself from the commit before
+  clang_tidy.py --all             all of them, a library at a time, which reads each header once
 
 The compile commands are those of the preset asan, which compiles with clang.
 """
@@ -53,10 +54,14 @@ def sources_of(file):
     return [ROOT / part for part in parts] or [file]
 
 
-def changed_files():
+def usual_base():
     base = output_of("git", "merge-base", "HEAD", "origin/main") or output_of("git", "merge-base", "HEAD", "main")
     if not base or base == output_of("git", "rev-parse", "HEAD"):
         base = output_of("git", "rev-parse", "--verify", "HEAD~1")  # none in a clone of one commit
+    return base
+
+
+def changed_files(base):
     names = output_of("git", "diff", "--name-only", "--diff-filter=d", base or "HEAD").splitlines()
     names += output_of("git", "ls-files", "--others", "--exclude-standard").splitlines()
     return sorted({ROOT / name for name in names if name.endswith((".cpp", ".h")) and not name.startswith("t/")})
@@ -84,10 +89,10 @@ def command_for(file, entry, only=None):
     return [*CLANG_TIDY, *limit, str(file), "--", *flags]
 
 
-def commands_for_changed(found):
+def commands_for_changed(found, base):
     home = {source: entry for file, entry in found.items() for source in sources_of(file)}
     commands = {}
-    for file in changed_files():
+    for file in changed_files(base):
         source = file.with_suffix(".cpp")
         if source not in home:  # a header without a source of its name: one that includes it
             named = f'#include "{file.relative_to(ROOT)}"'
@@ -98,14 +103,15 @@ def commands_for_changed(found):
 
 
 def main():
-    if sys.argv[1:] not in (["--changed"], ["--all"]):
+    option, *revision = sys.argv[1:] or [""]
+    if option not in ("--changed", "--all") or len(revision) > (option == "--changed"):
         sys.exit(__doc__)
     configure()
     found = libraries()
-    if sys.argv[1] == "--all":
+    if option == "--all":
         commands = [[*CLANG_TIDY, "-p", str(BUILD), str(file)] for file in found]
     else:
-        commands = commands_for_changed(found)
+        commands = commands_for_changed(found, revision[0] if revision else usual_base())
     print(f"{len(commands)} files to look at", flush=True)
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
