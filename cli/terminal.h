@@ -21,7 +21,7 @@ bool has_colours();
 /// The terminal in full-screen mode: the alternate screen, and unbuffered keys. The destructor restores it.
 /// Signals are unchanged: Ctrl-C is SIGINT, and a program that ends because of it destroys this object first.
 /// Keys are read from the controlling terminal (/dev/tty), independent of standard input; output is on
-/// standard output. Reentry: on_key must not destroy the Screen.
+/// standard output.
 class Screen {
  public:
   struct Size {

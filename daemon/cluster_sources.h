@@ -19,8 +19,7 @@
 
 namespace sliced::daemon {
 
-/// Events of the sources, on turns of the loop, never from the constructor or start(). No function may
-/// destroy the sources.
+/// Events of the sources, on turns of the loop, never from the constructor or start().
 class ClusterEvents {
  public:
   /// Only the own Node. Removed when it is deleted, which also deletes its slices.

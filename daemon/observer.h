@@ -12,7 +12,7 @@ namespace sliced::daemon {
 /// Called on the loop thread, in the order of subscription.
 class Observer {
  public:
-  /// After each decision. The observer may call the daemon; it must not destroy it, and must not subscribe.
+  /// After each decision. The observer may call the daemon, and must not subscribe.
   virtual void on_decided(const policy::Decision& decision) = 0;
   /// For each policy that changed the offer, before on_decided(): Daemon::decision() still returns the former
   /// decision.

@@ -34,9 +34,8 @@ struct Datagram {
   size_t from_size = 0;  // of the address; 0: the sender has none
 };
 
-/// Reentry: callbacks run from the loop, and must not destroy this object. Ownership: it closes the socket.
-/// The loop outlives it. Failure: an error of recvmsg(2) ends the turn and is not reported; the socket stays
-/// open.
+/// Callbacks run from the loop, which outlives this object. It closes the socket. Failure: an error of
+/// recvmsg(2) ends the turn and is not reported; the socket stays open.
 class Datagrams {
  public:
   struct Handlers {

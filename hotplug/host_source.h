@@ -42,8 +42,7 @@ struct InventoryUpdate {
 
 /// Threads: on the loop's thread; files are read on the executor, with a copy of the data that it requires.
 /// Ownership: the destructor stops the event sources and drops readings in progress.
-/// Reentry: on_update runs from the scheduler's, executor's or event sources' callbacks and must not destroy
-/// this object.
+/// Reentry: on_update runs from the scheduler's, executor's or event sources' callbacks.
 class HostSource {
  public:
   /// Bounds and delays. They are not options: they are chosen so that a burst of udev events is one reading,

@@ -17,8 +17,7 @@ std::string encode_http1(const OutgoingRequest& request);
 /// Decodes one final response; skips interim ones (1xx).
 /// Errors: feed and finish return kIo for invalid data, an upgrade, bytes after the response, or an end
 /// within it; kTooLarge beyond the limits. The decoder is unusable after an error.
-/// Reentry: handlers must not destroy the decoder. If on_body or on_head returns false, decoding stops and
-/// feed returns kCanceled.
+/// If on_body or on_head returns false, decoding stops and feed returns kCanceled.
 class ResponseDecoder {
  public:
   struct Handlers {

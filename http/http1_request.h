@@ -12,7 +12,6 @@ namespace sliced::http {
 
 /// Errors: kTooLarge beyond the limits, kInvalid for an invalid request; status() returns the status to
 /// answer. The decoder is unusable after an error.
-/// Reentry: handlers must not destroy the decoder.
 class RequestDecoder {
  public:
   /// A request's head with its connection options (RFC 9112 section 9.3, RFC 9110 section 10.1.1).

@@ -84,8 +84,8 @@ class Http2ServerSession final : public ServerSession, private Http2Framing {
   // Above the bounds headers are counted and not kept; above twice the bounds the stream is reset
   // (on_header).
   void add_header(Stream& stream, std::string_view name, std::string_view value);
-  // A head is complete: refuses it (REFUSED_STREAM, or a status), or serves it. The stream may be destroyed
-  // when it returns.
+  // A head is complete: refuses it (REFUSED_STREAM, or a status), or serves it. Callers do not use
+  // the stream afterwards.
   void begin(StreamId id, Stream& stream);
   // Returns the unread bytes of all answers, which ServerBounds::answers_bytes_max limits.
   size_t unsent_bytes() const;

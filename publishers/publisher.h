@@ -43,7 +43,7 @@ namespace sliced::publishers {
 ///            on_refused with the hash of its content; the owner quarantines it.
 /// REQUIRES: `ports` must outlive this object. Destroying it cancels the request; its write may still happen.
 /// Handlers run from the cluster's answers on the loop thread. They may call set_desired() and
-/// await_desired(), and must not destroy this object.
+/// await_desired().
 class Publisher {
  public:
   struct Handlers {

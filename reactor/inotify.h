@@ -34,7 +34,7 @@ struct FileEvent {
   bool operator==(const FileEvent&) const = default;
 };
 
-/// Reentry: on_event may call watch(). It must not destroy the Inotify.
+/// Reentry: on_event may call watch().
 /// Order:   as the kernel reports.
 /// Reading: 8 KiB of events in a turn, the rest in later ones. The kernel's queue is bounded
 /// (fs.inotify.max_queued_events); lost events are reported as one kOverflow.

@@ -45,7 +45,7 @@ class Loop {
   void post(Task task);
 
   /// Sets the listener for long turns; each kind of call is reported once in ten minutes. It runs at the end
-  /// of the turn, and must not destroy the loop.
+  /// of the turn.
   void on_long_turn(std::function<void(const LongTurn&)> listener);
 
   /// Returns the number of turns of at least TurnWatch::kLong since the start.

@@ -14,7 +14,7 @@ class Loop;
 
 /// Level-triggered readiness of a file descriptor, which is set to non-blocking. The caller owns the
 /// descriptor: it must stay open while the Poll exists. One Poll for each descriptor.
-/// Reentry: the callback may change the interest. It must not destroy the Poll.
+/// Reentry: the callback may change the interest.
 class Poll {
  public:
   /// `failed`: an error is pending (a netlink socket after an overflow, a reset connection). Read from the

@@ -14,7 +14,7 @@ namespace sliced::reactor {
 /// Failure: done(false) marks again after a backoff; done(true) resets the backoff.
 /// Done:    may be called immediately or later, on the loop thread, also after the destruction of the
 /// Reconciler; only the first call counts. Destroying every copy without a call is done(false).
-/// Reentry: start may mark. It must not destroy the Reconciler.
+/// Reentry: start may mark.
 class Reconciler {
  public:
   using Done = std::function<void(bool ok)>;

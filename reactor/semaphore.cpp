@@ -14,7 +14,7 @@ struct Semaphore::State : std::enable_shared_from_this<State> {
     turn = scheduler.after(Millis{0}, [this] { begin(); });
   }
   void begin() {
-    const auto self = shared_from_this();  // begin() may destroy everything
+    const auto self = shared_from_this();  // a request may drop the Semaphore
     const Ticket own = std::exchange(turn, nullptr);
     while (taken < at_once && !waiting.empty()) {
       const auto next = waiting.extract(waiting.begin());

@@ -82,8 +82,7 @@ struct ListWatchLimits {
   Millis list_again_later{60'000};     // the same, if it happens repeatedly
 };
 
-/// Receives the objects of a ListWatch. Object texts are valid during the call. No call may destroy the
-/// ListWatch.
+/// Receives the objects of a ListWatch. Object texts are valid during the call.
 class ObjectSink {
  public:
   virtual ~ObjectSink() = default;

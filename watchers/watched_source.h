@@ -55,7 +55,7 @@ struct MemoryAccounting {
 /// Log:      problems of an object, once (problem_log.h).
 /// Order:    a Relisted is sorted by namespace and name. An object that is displaced by a change is reported
 ///           before it.
-/// Loop thread only. on_event and on_sync_state must not destroy the source.
+/// Loop thread only.
 template <class T>
 class WatchedSource final : public Source, private ObjectSink {
  public:

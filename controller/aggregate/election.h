@@ -30,7 +30,7 @@ class Election {
   };
   static constexpr Millis kDuration{15'000}, kRenewEvery{5'000}, kGiveUpAfter{10'000}, kLookEvery{2'000};
 
-  /// on_change: called in a turn of the scheduler, or from resign(). Must not destroy this object.
+  /// on_change: called in a turn of the scheduler, or from resign().
   /// Permissions: get, create and update on leases in that namespace.
   Election(kube::Ports ports, Settings settings, std::function<void(bool elected)> on_change);
 

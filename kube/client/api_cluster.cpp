@@ -345,7 +345,7 @@ class Discovery final : public Call {
     else
       succeed({});
   }
-  // The callback may destroy this call.
+  // The callback and its argument are copied, because the caller may drop this call in it.
   void succeed(std::vector<std::string> plurals) {
     const OnPlurals told = on_plurals_;
     told(std::move(plurals));

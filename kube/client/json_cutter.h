@@ -17,7 +17,7 @@ namespace sliced::kube {
 /// The cutter must not be used after an error.
 /// Items:   one beyond piece_bytes_max is passed truncated to piece_bytes_max bytes. It does not affect
 /// others, and its name may be read from the beginning.
-/// Reentry: callbacks must not destroy the cutter; they return false to stop.
+/// Stop:    callbacks return false.
 class JsonCutter {
  public:
   static constexpr size_t kKeyBytesMax = 1024;

@@ -12,7 +12,6 @@ namespace sliced::kube {
 /// Bounds:  a longer line is passed as its first line_bytes_max + 1 bytes, so that the receiver sees the
 /// truncation.
 /// Errors:  kCanceled if on_line returned false. The assembler must not be used after that.
-/// Reentry: on_line must not destroy the assembler; it returns false to stop.
 class LineAssembler {
  public:
   using OnLine = std::function<bool(std::string_view line)>;  // valid during the call

@@ -52,7 +52,7 @@ struct DirectoryLimits {
 
 /// Log:     an error of a file, or a duplicate object, is logged once while it lasts.
 /// Memory:  the store, and for each file the places of its objects; no texts of files.
-/// Reentry: on_event runs from the loop, never from within a call; it must not destroy the tree.
+/// Reentry: on_event runs from the loop, never from within a call.
 /// Files:   *.yaml, *.yml, *.json at any depth; hidden files and folders, backups of editors and links to
 /// folders (with a log line) are ignored. A broken link, a link to a folder, a pipe or a device with such a
 /// name is an unreadable file. An unreadable or too deep folder, or too many files or folders, make the

@@ -318,7 +318,7 @@ void StoreCluster::send_initial(const std::shared_ptr<Watch>& watch) {
   }
 }
 
-/// Sends all new changes to the watch. Callbacks may destroy the watch.
+/// Sends all new changes to the watch. The caller holds it while its callbacks run.
 void StoreCluster::pump(const std::shared_ptr<Watch>& watch) {
   watch->pump.reset();
   if (watch->refused) {

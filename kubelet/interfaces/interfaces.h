@@ -21,7 +21,7 @@ namespace sliced::kubelet {
 /// Threads: the loop's; records are read and written on the executor.
 /// Failure: while the runtime is not connected, connecting is retried with backoff, and waits_for() reports
 /// the problem.
-/// Reentry: as in Sandboxes; handlers must not destroy this object.
+/// Reentry: as in Sandboxes.
 class Interfaces final : public InterfacePort {
  public:
   struct Ports {

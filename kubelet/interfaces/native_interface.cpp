@@ -583,7 +583,7 @@ class NativeRun final : public cni::Run {
 
   void finish(Result<cni::Attached> outcome) {
     const auto call = std::exchange(on_run_, nullptr);
-    call(std::move(outcome));  // last statement: *this may be destroyed
+    call(std::move(outcome));  // last, because the owner drops this object
   }
 
   void end(Result<cni::Attached> outcome) {

@@ -155,7 +155,7 @@ class Reading final : public kube::Call {
 
   void end(Result<PreparedClaim> outcome) {
     const auto call = std::exchange(done_, nullptr);
-    call(std::move(outcome));  // last statement: *this may be destroyed
+    call(std::move(outcome));  // last, because the owner drops this object
   }
 
   kube::Cluster& cluster_;

@@ -39,7 +39,7 @@ bool Client::end(uint32_t stream, Result<std::string> outcome) {
   if (found.empty()) return false;
   const Pending call = std::move(found.mapped());
   if (!outcome) outcome = std::move(outcome.error()).in(call.method);
-  call.on_answer(std::move(outcome));  // *this may be destroyed
+  call.on_answer(std::move(outcome));  // last, because the owner may drop this object
   return true;
 }
 

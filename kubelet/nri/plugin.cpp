@@ -227,7 +227,7 @@ void Plugin::State::up() {
   link = {.is_up = true, .since = scheduler.now(), .why_not = ""};
   said.forget();
   log.info("connected to the container runtime", {{"socket", options.socket}});
-  hooks.link_changed();  // last statement: *this may be destroyed
+  hooks.link_changed();  // last, because it may close the session
 }
 
 void Plugin::State::lose(const std::string& why) {

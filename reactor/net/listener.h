@@ -25,7 +25,7 @@ struct Peer {
   std::string certificate = {};  // over TLS: ByteStream::peer_subject()
 };
 
-/// The stream has no receivers yet: nothing is read before receive(). May destroy the listener.
+/// The stream has no receivers yet: nothing is read before receive().
 using OnAccept = std::function<void(std::unique_ptr<ByteStream>, Peer)>;
 
 struct ListenOptions {
@@ -33,20 +33,18 @@ struct ListenOptions {
   unsigned mode = 0600;         // of a unix socket's file
   /// Of a unix socket: permitted uids (SO_PEERCRED). Empty: every user whom the file's mode permits.
   std::vector<uint32_t> users = {};
-  /// Optional. Called after a client with another uid was disconnected, for the log. Must not destroy the
-  /// listener.
+  /// Optional. Called after a client with another uid was disconnected, for the log.
   std::function<void(const Peer&)> on_refused = {};
   /// Optional. Called when all connections are in use and a client waits: closes one by destroying a stream.
   /// Returns false if none can be closed; called again after 100 ms. Without it idle clients block all
-  /// others. Must not destroy the listener.
+  /// others.
   std::function<bool()> make_room = {};
 };
 
 /// Accepts connections until it is destroyed; accepted streams continue. Without free descriptors it tries
 /// again after 100 ms. Its destructor removes the unix socket's file if that is still its own.
 /// Fairness:  accepts at most 16 connections in a turn.
-/// Reentry:   on_accept must not destroy the Listener. Streams count as connections until they are destroyed,
-/// also after the Listener.
+/// Streams count as connections until they are destroyed, also after the Listener.
 class Listener {
  public:
   virtual ~Listener() = default;

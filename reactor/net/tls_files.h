@@ -38,7 +38,7 @@ constexpr int64_t kTlsEndIsNear =
 /// Errors:    invalid files (missing, empty, not matching, outside of their validity) change nothing: the
 /// last valid ones stay in use. An empty authority file is invalid, and never disables client authentication.
 /// Files:     read on the executor, at most 1 MiB each; their texts are kept.
-/// Reentry:   the constructor calls nothing. Callbacks must not destroy the TlsFiles.
+/// Reentry:   the constructor calls nothing.
 /// Ownership: the members of Needs must outlive it. A running read ends on its worker without effect.
 /// Trouble:   reported after two consecutive reads with the same error, so never for files that are being
 /// replaced.

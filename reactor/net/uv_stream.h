@@ -19,8 +19,7 @@ namespace sliced::reactor::net {
 /// A write passes as many bytes as possible to the kernel; libuv owns the rest until it is sent or the stream
 /// is destroyed. Loop thread only.
 /// Errors:  reported once with the peer's name; no event follows.
-/// Reentry: events may replace themselves (receive()) and abandon the stream, but not destroy it
-/// (stream_owner.h).
+/// Reentry: events may replace themselves (receive()) and abandon the stream; StreamOwner destroys it later.
 class UvStream final : public ByteStream {
  public:
   using AnyHandle = std::variant<Handle<uv_tcp_t>, Handle<uv_pipe_t>>;

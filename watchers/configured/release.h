@@ -32,7 +32,7 @@ struct Released {
 /// After a failed patch it continues with the next pod; a deleted pod is no problem. Permissions: list and
 /// patch on pods.
 /// Ownership: the cluster must outlive it. Destroying it cancels the rest.
-/// Reentry:   on_done is called once, never from within the constructor. It must not destroy this object.
+/// Reentry:   on_done is called once, never from within the constructor.
 /// Source: a merge patch removes members that are null, and accepts absent ones (RFC 7386).
 class Release {
  public:

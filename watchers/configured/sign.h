@@ -8,8 +8,7 @@
 
 namespace sliced::configured {
 
-/// Called in a turn of its own, not from start(), when is_seen(), awaited() or the failure changes. May
-/// destroy the sign.
+/// Called in a turn of its own, not from start(), when is_seen(), awaited() or the failure changes.
 using OnChange = std::function<void()>;
 
 class Sign {
