@@ -14,7 +14,8 @@
 //              task.call = ports_.cluster.get(..., {.on_done = [this, &task](auto text) { ...; advance(task); },
 //                                                   .on_failure = [this, &task](auto& f) { give_up(task, ...); }});
 //            }
-//        That call is the last statement of the step. Every change outside the process follows record_begun, and a row of release_steps() undoes it. These rows run for an unprepare, and for a
+//        That call is the last statement of the step. Every change outside the process follows
+//        record_begun, and a row of release_steps() undoes it. These rows run for an unprepare, and for a
 //        prepare that fails after record_begun.
 #include <deque>
 #include <functional>
