@@ -23,6 +23,14 @@ bool makes_no_netdev(std::string_view driver) {
          driver == "pci-stub" || driver == "pciback";
 }
 
+// Network functions whose drivers register RDMA or vDPA devices alone: Amazon's EFA and Cisco's usNIC
+// (drivers/infiniband/hw), and drivers/vdpa ("ifcvf", "vp-vdpa", "octep_vdpa", "snet-vdpa-driver"). The
+// interface of a vDPA device is not the function's own.
+bool makes_other_devices(std::string_view driver) {
+  return driver == "efa" || driver == "usnic_verbs" || driver == "ifcvf" ||
+         driver.find("vdpa") != std::string_view::npos;
+}
+
 }  // namespace
 
 std::optional<PciAddress> PciAddress::decode(std::string_view text) {
@@ -178,7 +186,8 @@ bool is_netdev_elsewhere(const HostDevice& device) {
   if (device.netdev) return device.netdev->stale;
   // A driver that cannot be read may be any.
   if (device.is_on_vfio) return false;
-  return !makes_no_netdev(device.driver) || !find_unreadable(device.unreadable, "driver").empty();
+  const bool may_make_one = !makes_no_netdev(device.driver) && !makes_other_devices(device.driver);
+  return may_make_one || !find_unreadable(device.unreadable, "driver").empty();
 }
 
 }  // namespace sliced::hotplug

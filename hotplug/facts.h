@@ -182,7 +182,8 @@ bool is_vfio_driver(std::string_view driver);
 /// Returns whether a function may have an interface outside our namespace: it has none here (or a stale one),
 /// and its driver creates interfaces. Functions without a driver have none, nor those on a driver for whole
 /// functions: VFIO (vfio-pci and its variants, "mlx5_vfio_pci"), UIO (uio_pci_generic, igb_uio), pci-stub,
-/// pciback. Any other driver may create some. False for links.
+/// pciback, nor those on a driver that creates RDMA or vDPA devices alone (efa, usnic_verbs, ifcvf, vp-vdpa).
+/// Any other driver may create some. False for links.
 bool is_netdev_elsewhere(const HostDevice& device);
 /// Returns why the kernel does not move the device's interface to another network namespace
 /// (netdev->netns_immutable, formerly NETIF_F_NETNS_LOCAL): "a bond"; "" if it may be movable. The kernel's

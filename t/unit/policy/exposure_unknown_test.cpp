@@ -153,6 +153,19 @@ TEST_F(Away, BoundToADriverWithoutOneItIsKnownToHaveNone) {
   EXPECT_EQ(decide_with({name}), "exclude-unknown") << "it may have one";
 }
 
+// kubernetes-sigs/dranet#139, #182: EFA-only functions. Red when an exclude of another interface keeps them from being offered.
+TEST_F(Away, ADriverOfRdmaOrVdpaDevicesAloneMakesNone) {
+  const std::string name = attribute("ifName") + " == \"ens5\"";
+  for (const char* driver :
+       {"efa", "usnic_verbs", "ifcvf", "vp-vdpa", "octep_vdpa", "snet-vdpa-driver", "alibaba-eni-vdpa"}) {
+    vf().driver = driver;
+    EXPECT_EQ(decide_with({name}), "offered") << driver;
+  }
+  vf().driver = "efa";
+  vf().unreadable = {"driver: EIO"};
+  EXPECT_EQ(decide_with({name}), "exclude-unknown") << "it may be another one now";
+}
+
 // Red when an exclude lets a function through whose file in sysfs gives an error while its driver resets it.
 TEST_F(Away, WhatCannotBeReadIsNotAbsent) {
   vf().netdev = hotplug::Netdev{.name = "ens1f0v0", .mtu = 1500, .link_type = 1};
