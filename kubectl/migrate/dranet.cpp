@@ -173,7 +173,8 @@ class DranetConverter {
     in.is_old_form = object.text("apiVersion") == "resource.k8s.io/v1beta1" ||
                      object.text("apiVersion") == "resource.k8s.io/v1alpha3";
     const std::string path = is_template ? "spec.spec.devices" : "spec.devices";
-    const auto requests = requests_of(*devices, path);
+    auto requests = requests_of(*devices, path);
+    note_allocated(object, requests);
     const bool has_config = has_dranet_config(*devices);
     const bool is_dranets =
         has_config || std::ranges::any_of(requests, [](const Request& one) { return one.is_dranets; }) ||
@@ -399,6 +400,20 @@ class DranetConverter {
              return one.string() != nullptr &&
                     (*one.string() == request.name || *one.string() == request.main);
            });
+  }
+
+  // The status of an allocated claim names the driver for each request.
+  static void note_allocated(const Json& object, std::vector<Request>& requests) {
+    const Json* allocated = object.find({"status", "allocation", "devices"});
+    if (allocated == nullptr) return;
+    for (const Json& result : items_of(*allocated, "results")) {
+      if (result.text("driver") != kDranetDriver) continue;
+      for (Request& request : requests)
+        if (request.name == result.text("request")) {
+          request.is_dranets = true;
+          request.is_unknown = false;
+        }
+    }
   }
 
   static bool has_dranet_constraint(const Json& devices) {

@@ -8,6 +8,7 @@
 #include "cli/show.h"
 #include "controller/webhook/judgement.h"
 #include "daemon/process.h"
+#include "kube/objects/kinds.h"
 #include "kube/objects/yaml.h"
 #include "kubectl/commands.h"
 #include "kubectl/migrate/comparing.h"
@@ -65,9 +66,13 @@ class Reader {
     for (const auto& problem : yaml.problems) out_.complaints.error({file, problem.line}, problem.what);
     const migrate::Lines lines = split(*text, '\n');
     for (const kube::Json& document : yaml.documents) read_document(document, file, *text, lines);
-    if (out_.complaints.has_errors() && text->find("{{") != std::string::npos)
-      out_.complaints.error(
-          {file, 0}, "has {{: is this a template? Fill it in first (helm template), and give its output");
+    if (!out_.complaints.has_errors()) return;
+    // Of Go's text/template (helm) and of Jinja (Ansible).
+    for (const char* mark : {"{{", "{%"})
+      if (text->find(mark) != std::string::npos)
+        return out_.complaints.error({file, 0}, std::string("has ") + mark +
+                                                    ": is this a template? Fill it in first (helm template), "
+                                                    "and give its output");
   }
 
   // Completes what depends on all files.
@@ -101,7 +106,7 @@ class Reader {
         read_document(with_kind(item, document), file, text, lines);
       return;
     }
-    warn_of_rdma_shared(document, file);
+    const bool has_rdma_shared = warn_of_rdma_shared(document, file);
     if (document.text("kind") == "ConfigMap" && migrate::is_plugin_config_map(document))
       return migrate::read_plugin_config_map(document, file, lines, plugin_, out_.plugin, out_.complaints);
     if (migrate::is_nic_ids(document))
@@ -117,7 +122,16 @@ class Reader {
     if (migrate::is_of_dra_driver(document))
       return migrate::read_dra_object(document, file, target_, out_.of_dra_driver, out_.complaints);
     if (out_.dranet.add(document, file)) return;
-    read_other(document, file, lines);
+    read_other(document, file, lines, has_rdma_shared);
+  }
+
+  // "NicClusterPolicy policy-a".
+  static std::string who_of(const kube::Json& document) {
+    const std::string_view kind = document.text("kind");
+    const kube::Json* meta = document.find("metadata");
+    const std::string name(meta != nullptr ? meta->text("name") : "");
+    return kind.empty() ? "a document without a kind"
+                        : escaped(kind) + (name.empty() ? "" : " " + escaped(name));
   }
 
   // In a list of one kind (kubectl get --raw) the API server omits kind and apiVersion of the items.
@@ -133,15 +147,17 @@ class Reader {
   }
 
   // The RDMA shared device plugin's configuration may be alone, or beside the SR-IOV plugin's in one
-  // NicClusterPolicy.
-  void warn_of_rdma_shared(const kube::Json& document, const std::string& file) {
-    if (const kube::Json* config = rdma_shared_config(document, 0); config != nullptr)
+  // NicClusterPolicy. Returns whether the document has one.
+  bool warn_of_rdma_shared(const kube::Json& document, const std::string& file) {
+    const kube::Json* config = rdma_shared_config(document, 0);
+    if (config != nullptr)
       out_.complaints.warning(
           {file, config->line()},
-          escaped(document.text("kind")) +
+          who_of(document) +
               " contains a configuration of the RDMA shared device plugin (configList), which is not "
               "carried over: offer these devices by a DeviceExposurePolicy with "
               "allowMultipleAllocations: true (docs/policy-reference.md)");
+    return config != nullptr;
   }
   static const kube::Json* rdma_shared_config(const kube::Json& value, int depth) {
     constexpr int kDepthMax = 16;
@@ -165,13 +181,13 @@ class Reader {
   }
 
   // Reads an object of another kind, which may contain a configuration.
-  void read_other(const kube::Json& document, const std::string& file, const migrate::Lines& lines) {
+  void read_other(const kube::Json& document, const std::string& file, const migrate::Lines& lines,
+                  bool has_rdma_shared) {
     const migrate::Place place{file, document.line()};
     const std::string_view kind = document.text("kind");
     const kube::Json* meta = document.find("metadata");
     const std::string name(meta != nullptr ? meta->text("name") : "");
-    const std::string who = kind.empty() ? "a document without a kind"
-                                         : escaped(kind) + (name.empty() ? "" : " " + escaped(name));
+    const std::string who = who_of(document);
     if (const std::string group = migrate::group_of_unknown_node_policy(document); !group.empty())
       return out_.complaints.error(
           place,
@@ -204,7 +220,13 @@ class Reader {
           place, who +
                      ": sriovDevicePlugin.resources are values of a chart: give the output of "
                      "helm template, or the NicClusterPolicy of the cluster");
-    if (embedded.empty())
+    if (const std::string command = command_for_network(document); !command.empty())
+      return out_.complaints.warning(
+          place,
+          who +
+              " is ignored: its operator makes a NetworkAttachmentDefinition of it; give that as another FILE (" +
+              command + ")");
+    if (embedded.empty() && !has_rdma_shared)
       out_.complaints.warning(
           place, who + " is ignored: it contains no configuration of devices" +
                      (kind.empty() ? "; of values of a chart give the output of helm template" : "") +
@@ -252,16 +274,59 @@ class Reader {
     return true;
   }
 
+  // Returns how to print the NetworkAttachmentDefinition that an operator makes of the object; "" if it makes
+  // none. Both operators name it as the object, in the namespace of pods (api/v1 of sriov-network-operator,
+  // api/v1alpha1 of Mellanox/network-operator).
+  static std::string command_for_network(const kube::Json& document) {
+    const std::string_view version = document.text("apiVersion"), kind = document.text("kind");
+    const bool is_sriov = version.starts_with("sriovnetwork.openshift.io/") &&
+                          (kind == "SriovNetwork" || kind == "SriovIBNetwork" || kind == "OVSNetwork");
+    const bool is_mellanox =
+        version.starts_with("mellanox.com/") &&
+        (kind == "HostDeviceNetwork" || kind == "IPoIBNetwork" || kind == "MacvlanNetwork");
+    const kube::Json* meta = document.find("metadata");
+    if ((!is_sriov && !is_mellanox) || meta == nullptr) return "";
+    const kube::Json* spec = document.find("spec");
+    std::string space(spec != nullptr ? spec->text("networkNamespace") : "");
+    if (space.empty()) space = is_sriov ? std::string(meta->text("namespace")) : "default";
+    return "kubectl" + (space.empty() ? "" : " -n " + escaped(space)) +
+           " get network-attachment-definitions " + escaped(meta->text("name")) + " -o yaml";
+  }
+
+  // An object, and not a reference to one (ownerReferences, a CRD's names).
+  static bool is_whole_node_policy(const kube::Json& value) {
+    return value.text("kind") == "SriovNetworkNodePolicy" &&
+           (value.find("spec") != nullptr || value.find("metadata") != nullptr);
+  }
+  // Manifests as text: values of an Argo CD Application, a script's here-document.
+  static bool has_text_of_node_policy(const std::string& text) {
+    return text.find("SriovNetworkNodePolicy") != std::string::npos &&
+           text.find("nicSelector") != std::string::npos;
+  }
+  // What a generator of policies of ACM fills into SriovNetworkNodePolicy.yaml (PolicyGenTemplate: fileName and
+  // spec; PolicyGenerator: path and patches).
+  static bool fills_node_policy(const kube::Json& value) {
+    for (const auto& [file, content] : {std::pair("fileName", "spec"), std::pair("path", "patches")}) {
+      const std::string_view path = value.text(file);
+      const std::string_view last = path.substr(path.rfind('/') + 1);
+      if (last.starts_with("SriovNetworkNodePolicy") && value.find(content) != nullptr) return true;
+    }
+    return false;
+  }
+
   static std::string path_of_node_policy(const kube::Json& value, const std::string& path, int depth) {
     constexpr int kDepthMax = 16;
     if (depth > kDepthMax) return "";
+    if (value.string() != nullptr) return has_text_of_node_policy(*value.string()) ? path : "";
     std::string found;
     if (value.array() != nullptr)
       for (size_t i = 0; i < value.array()->size() && found.empty(); ++i)
         found = path_of_node_policy((*value.array())[i], path + "[" + std::to_string(i) + "]", depth + 1);
     if (value.object() == nullptr) return found;
-    if (depth > 0 && value.text("kind") == "SriovNetworkNodePolicy") return path;
+    if (depth > 0 && (is_whole_node_policy(value) || fills_node_policy(value))) return path;
     for (const auto& [key, member] : *value.object()) {
+      // Annotations repeat objects: last-applied-configuration, and the examples of an operator of OLM.
+      if (key == "annotations") continue;
       found = path_of_node_policy(member, path + (path.empty() ? "" : ".") + escaped(key, 64), depth + 1);
       if (!found.empty()) return found;
     }

@@ -230,6 +230,23 @@ TEST_F(DranetFiles, ClaimsOfOthersAreNotPrinted) {
   EXPECT_TRUE(answer.says("DeviceClass gpus is in no file")) << answer.err;
 }
 
+// kubectl get resourceclaims prints their status, and their class may be in no file.
+TEST_F(DranetFiles, AnAllocatedClaimNamesItsDriver) {
+  const std::string status =
+      "status: {allocation: {devices: {results: [{request: g, driver: gpu.nvidia.com, pool: n, device: d}, "
+      "{request: nic, driver: dra.net, pool: n, device: e}]}}}\n";
+  const std::string two = "{requests: [" + request("g", "", "gpus") + ", " + request("nic", "", "efa") + "]}";
+  const Answer answer = run({claim(two) + status});
+  EXPECT_TRUE(answer.says("DeviceClass efa is in no file: while it selects devices of dra.net"))
+      << answer.err;
+  EXPECT_TRUE(answer.says("kind: ResourceClaim\n")) << answer.out;
+  EXPECT_FALSE(answer.says("nothing else says that the claim is for dranet")) << answer.err;
+  std::string made = claim(two) + status;
+  made.replace(made.find("namespace: apps"), 15,
+               "namespace: apps, annotations: {resource.kubernetes.io/pod-claim-name: nic}");
+  EXPECT_TRUE(run({made}).says("it is made from a ResourceClaimTemplate for a pod"));
+}
+
 TEST_F(DranetFiles, NodesOfTheDaemonSetAndTheChartsValues) {
   std::string affinity = kDaemon;
   affinity.replace(

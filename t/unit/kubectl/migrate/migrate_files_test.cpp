@@ -455,7 +455,9 @@ TEST_F(MigrateFiles, TheRdmaSharedPluginsConfigurationIsNamed) {
   const Answer map =
       run(written("kind: ConfigMap\nmetadata: {name: rdma-devices}\ndata: {config.json: " + shared + "}\n"));
   EXPECT_EQ(map.status, daemon::kExitError);
-  EXPECT_TRUE(map.says("configuration of the RDMA shared device plugin")) << map.err;
+  EXPECT_TRUE(map.says("ConfigMap rdma-devices contains a configuration of the RDMA shared device plugin"))
+      << map.err;
+  EXPECT_FALSE(map.says("it contains no configuration of devices")) << map.err;
   const Answer both = run(written(
       "apiVersion: mellanox.com/v1alpha1\nkind: NicClusterPolicy\nmetadata: {name: p}\nspec:\n"
       "  rdmaSharedDevicePlugin: {config: " +
@@ -545,6 +547,57 @@ TEST_F(MigrateFiles, OfKindsThatAreNotReadItSaysWhatToGive) {
     EXPECT_EQ(answer.status, daemon::kExitError);
     EXPECT_TRUE(answer.says(text)) << answer.err;
   }
+}
+
+// What refers to a policy contains none: a dump of a cluster has these beside the policy.
+TEST_F(MigrateFiles, AReferenceToANodePolicyIsNone) {
+  const Answer answer = run(written(
+      "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: x}\n"
+      "spec: {names: {kind: SriovNetworkNodePolicy}}\n"
+      "---\napiVersion: v1\nkind: Event\nmetadata: {name: e}\ninvolvedObject: {kind: SriovNetworkNodePolicy, name: p}\n"
+      "---\napiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: d, ownerReferences: [{kind: SriovNetworkNodePolicy, name: "
+      "default}]}\n"
+      "---\napiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: o, annotations: {alm-examples: "
+      "'[{\"kind\": \"SriovNetworkNodePolicy\", \"spec\": {\"nicSelector\": {}}}]'}}\n"
+      "---\napiVersion: sriovnetwork.openshift.io/v1\nkind: SriovNetworkNodePolicy\nmetadata: {name: p}\n"
+      "spec: {resourceName: a, numVfs: 1, nicSelector: {pfNames: [ens1f0]}}\n"));
+  EXPECT_EQ(answer.status, daemon::kExitSame) << answer.err;
+  EXPECT_TRUE(answer.says("extendedResourceName: openshift.io/a")) << answer.out;
+}
+
+TEST_F(MigrateFiles, ANodePolicyWithinTextOrAGeneratorIsNotPassedOver) {
+  const Answer answer = run(written(
+      "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: net}\nspec:\n  source:\n    helm:\n      values: |\n"
+      "        extraObjects:\n        - kind: SriovNetworkNodePolicy\n          spec: {nicSelector: {vendor: '8086'}}\n"
+      "---\napiVersion: ran.openshift.io/v1\nkind: PolicyGenTemplate\nmetadata: {name: t}\nspec:\n  sourceFiles:\n"
+      "  - {fileName: SriovNetwork.yaml, spec: {vlan: 1}}\n"
+      "  - {fileName: SriovNetworkNodePolicy.yaml, spec: {resourceName: a}}\n"
+      "---\napiVersion: policy.open-cluster-management.io/v1\nkind: PolicyGenerator\nmetadata: {name: g}\npolicies:\n- manifests:\n"
+      "  - {path: source-crs/SriovNetworkNodePolicy-SetSelector.yaml, patches: [{spec: {resourceName: a}}]}\n"));
+  EXPECT_EQ(answer.status, daemon::kExitError);
+  for (const char* text : {"Application net: spec.source.helm.values contains a SriovNetworkNodePolicy",
+                           "PolicyGenTemplate t: spec.sourceFiles[1] contains a SriovNetworkNodePolicy",
+                           "PolicyGenerator g: policies[0].manifests[0] contains a SriovNetworkNodePolicy"})
+    EXPECT_TRUE(answer.says(text)) << text << '\n' << answer.err;
+}
+
+// The warning of a resource without a network names NetworkAttachmentDefinitions, and these objects are their sources.
+TEST_F(MigrateFiles, OfAnOperatorsNetworkItNamesTheDefinition) {
+  const Answer answer = run(written(
+      "apiVersion: sriovnetwork.openshift.io/v1\nkind: SriovNetwork\nmetadata: {name: a, namespace: o}\nspec: {networkNamespace: apps}\n"
+      "---\napiVersion: sriovnetwork.openshift.io/v1\nkind: SriovIBNetwork\nmetadata: {name: b, namespace: o}\nspec: {}\n"
+      "---\napiVersion: mellanox.com/v1alpha1\nkind: HostDeviceNetwork\nmetadata: {name: c}\nspec: {}\n"));
+  for (const char* text :
+       {"SriovNetwork a is ignored: its operator makes a NetworkAttachmentDefinition of it; give that as "
+        "another FILE (kubectl -n apps get network-attachment-definitions a -o yaml)",
+        "kubectl -n o get network-attachment-definitions b -o yaml",
+        "kubectl -n default get network-attachment-definitions c -o yaml"})
+    EXPECT_TRUE(answer.says(text)) << text << '\n' << answer.err;
+}
+
+TEST_F(MigrateFiles, ATemplateOfJinjaIsNamed) {
+  const Answer answer = run(written("kind: ConfigMap\ndata:\n{% if x %}\n  a: b\n{% endif %}\n"));
+  EXPECT_TRUE(answer.says("has {%: is this a template?")) << answer.err;
 }
 
 // Red when pods that need not change run without an interface, and nothing says so.
