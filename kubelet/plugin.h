@@ -22,7 +22,7 @@
 namespace sliced::kubelet {
 
 /// Sockets: the service's socket is opened before the registration's. A socket that cannot be opened, or
-/// whose file was removed, is opened again (every 2 s at most). A driver whose socket answers under any pod's
+/// whose file was removed, is opened again after 0.5 s to 2 s. A driver whose socket answers under any pod's
 /// name belongs to another program: it is not served until that program ends. Sockets without a listener are
 /// removed.
 /// Destruction: removes both files; the kubelet then deregisters the driver.
