@@ -150,7 +150,7 @@ func (v *victim) killAt(s killStep, act func()) {
 	act()
 	select {
 	case <-reached:
-	case <-time.After(promptly):
+	case <-time.After(harness.UntilLimit()):
 		v.T.Fatalf("never came: %s", s.name)
 	}
 	v.daemon.Kill()

@@ -81,7 +81,7 @@ TEST_F(OrphansTest, AnOrphanThatEndsLaterIsReapedThen) {
   ASSERT_EQ(::pipe2(held, O_CLOEXEC), 0);
   auto reaper = OrphanReaper::open(loop);
   const pid_t orphan = leave_orphan(held[0]);
-  run_for(30ms);
+  handle_ready();
   EXPECT_TRUE(exists(orphan));
   // The orphan has both ends, as a fork does; a byte ends it.
   ASSERT_EQ(::write(held[1], "x", 1), 1);

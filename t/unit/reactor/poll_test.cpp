@@ -27,13 +27,13 @@ struct PollTest : fixture::LoopTest {
 TEST_F(PollTest, TellsReadableWritableAndHangup) {
   Poll::Ready seen;
   auto poll = Poll::open(loop, fd[0], [&](Poll::Ready ready) { seen = ready; }).value();
-  run_for(10ms);
+  handle_ready();
   EXPECT_FALSE(seen.readable || seen.writable) << "no interest, no call";
   poll->interest(false, true);
   ASSERT_TRUE(run_until([&] { return seen.writable; }));
   seen = {};
   poll->interest(true, false);
-  run_for(10ms);
+  handle_ready();
   EXPECT_FALSE(seen.readable || seen.writable);
   ASSERT_EQ(::write(fd[1], "x", 1), 1);
   ASSERT_TRUE(run_until([&] { return seen.readable; }));

@@ -92,10 +92,14 @@ TEST_F(ExecutorTest, AsManyWorkersAsAllowedAndNoMore) {
   ThreadExecutor executor(loop, {.workers = 2});
   std::vector<std::unique_ptr<Job>> jobs;
   std::vector<bool> outcomes;
+  const auto threads = [] {
+    const std::filesystem::directory_iterator all("/proc/self/task");
+    return std::distance(begin(all), end(all));
+  };
+  const auto before = threads();
   for (int i = 0; i < 6; ++i) jobs.push_back(executor.run(fifo.hanging_read(), 0ms, note(outcomes)));
+  EXPECT_LE(threads(), before + 2) << "they are started by run()";
   ASSERT_TRUE(run_until([&] { return fifo.inside() == 2; }));
-  run_for(30ms);
-  EXPECT_EQ(fifo.inside(), 2);
   ASSERT_TRUE(run_until([&] {
     fifo.release();
     return outcomes.size() == 6;
@@ -114,7 +118,7 @@ TEST_F(ExecutorTest, ADroppedJobIsNotToldAndOneThatWaitsNeverRuns) {
   waiting.reset();
   fifo.release();
   ASSERT_TRUE(run_until([&] { return !executor.busy(); }));
-  run_for(10ms);
+  handle_ready();
   EXPECT_TRUE(outcomes.empty());
   EXPECT_FALSE(*ran);
 }
@@ -194,7 +198,7 @@ TEST_F(ExecutorTest, ItsEndDoesNotWaitForHungWork) {
   }
   const size_t told = outcomes.size();
   jobs.clear();
-  run_for(20ms);
+  handle_ready();
   EXPECT_EQ(outcomes.size(), told);
   EXPECT_GE(fifo.inside(), 4) << "they still hang";
 }
@@ -235,8 +239,8 @@ TEST_F(ExecutorTest, DoneMayDropTheJobs) {
                                   jobs.clear();
                                   EXPECT_EQ(*canary, 7);
                                 }));
-  EXPECT_TRUE(run_until([&] { return jobs.empty(); }));
-  run_for(10ms);
+  EXPECT_TRUE(run_until([&] { return jobs.empty() && !executor.busy(); }));
+  handle_ready();
   EXPECT_EQ(calls, 1);
 }
 

@@ -257,7 +257,7 @@ TEST_F(DirectoryClusterTest, DroppedCallsAreSilent) {
   };
   once.call = cluster.watch(policies(), handlers);
   ASSERT_TRUE(run_until([&] { return items == 1 && once.ends == 1; }));
-  run_for(30ms);
+  handle_ready();
   EXPECT_EQ(items, 1);
   EXPECT_EQ(once.ends, 1);
   EXPECT_TRUE(heard.lines.empty());
@@ -272,7 +272,7 @@ TEST_F(DirectoryClusterTest, CallsMayOutliveTheCluster) {
     heard.call = cluster.watch(policies(), heard.handlers());
     answered.call = cluster.get({kSriovResourcePolicies, "", "one"}, answered.handlers());
   }
-  run_for(30ms);
+  handle_ready();
   EXPECT_TRUE(heard.lines.empty());
   EXPECT_FALSE(answered.done);
 }
@@ -317,7 +317,7 @@ TEST_F(DirectoryClusterTest, AnEditorThatMovesTheOldFileAwayFirstDeletesNothing)
   put("a.yaml", policy("one", 2));
   std::filesystem::remove(path("a.yaml~"));
   ASSERT_TRUE(run_until([&] { return heard.has("MODIFIED one 2"); }));
-  run_for(150ms);
+  pass(DirectoryLimits{}.missing_for);
   EXPECT_EQ(heard.lines, Lines{"MODIFIED one 2"});
 }
 
@@ -327,7 +327,7 @@ TEST_F(DirectoryClusterTest, AnObjectThatMovesToAnotherFileNeverVanishes) {
   Heard heard;
   follow(cluster, heard, policies());
   std::filesystem::rename(path("a.yaml"), path("b.yaml"));
-  run_for(200ms);
+  pass(DirectoryLimits{}.missing_for);
   EXPECT_EQ(heard.lines, Lines{});
   put("b.yaml", policy("one", 2));
   ASSERT_TRUE(run_until([&] { return !heard.lines.empty(); }));
@@ -340,9 +340,9 @@ TEST_F(DirectoryClusterTest, AHalfWrittenFileKeepsItsLastContentUntilItIsWhole) 
   Heard heard;
   follow(cluster, heard, policies());
   put("a.yaml", "");  // truncated, then a broken half, then whole
-  run_for(50ms);
+  handle_ready();
   put("a.yaml", policy("one", 2) + "---\nspec: [1,\n");
-  run_for(50ms);
+  handle_ready();
   EXPECT_EQ(heard.lines, Lines{});
   EXPECT_EQ(listed(cluster), (Lines{"one", "two"}));
   put("a.yaml", policy("one", 2) + "---\n" + policy("two", 2));
@@ -359,7 +359,7 @@ TEST_F(DirectoryClusterTest, AFileThatIsWholeAgainKeepsItsObjectsWhenItsTimeIsOv
   Heard heard;
   follow(cluster, heard, policies());
   put("a.yaml", "spec: [1,\n");
-  run_for(20ms);
+  handle_ready();
   put("a.yaml", policy("one", 2));
   ASSERT_TRUE(run_until([&] { return heard.has("MODIFIED one 2") || heard.has("ADDED one 2"); }));
   put("b.yaml", "spec: [1,\n");
@@ -384,7 +384,7 @@ TEST_F(DirectoryClusterTest, AFileThatStaysBrokenLosesItsObjectsWithFileAndLine)
   EXPECT_EQ(listed(cluster), Lines{"two"});
 
   put("a.yaml", policy("one", 3) + "---\nspec: [1,\n");  // still broken, nothing new to say
-  run_for(300ms);
+  pass(200ms);
   EXPECT_EQ(log.count("file cannot be read"), 1u) << log.all();
   put("a.yaml", policy("one", 4));
   ASSERT_TRUE(run_until([&] { return heard.has("ADDED one 4"); }));
@@ -484,7 +484,7 @@ TEST_F(DirectoryClusterTest, AFolderThatIsNestedTooDeeplyIsTrouble) {
   put("a/b/c/d/e/f/g/h/exclude.yaml", policy("out", 1));
   DirectoryCluster cluster(loop, log, directory, "here", {.look_again = 1ms});
   EXPECT_NE(listed(cluster).at(0).find("failure"), std::string::npos);
-  run_for(20ms);
+  pass(1ms);  // another look
   EXPECT_EQ(log.count("is nested deeper than 8 folders; move it up, or out"), 1u)
       << "it was said, and is still so";
   std::filesystem::rename(path("a/b/c/d/e/f/g/h"), path("h"));
@@ -498,7 +498,7 @@ TEST_F(DirectoryClusterTest, FilesBeyondTheBoundAreTrouble) {
   EXPECT_EQ(listed(cluster), (Lines{"p0", "p1", "p2"}));
   put("00.yaml", policy("p00", 1));
   ASSERT_TRUE(run_until([&] { return listed(cluster).at(0).find("room for 3 files") != std::string::npos; }));
-  run_for(20ms);
+  pass(1ms);  // another look
   EXPECT_EQ(log.count("directory cannot be read"), 1u) << "once while it lasts";
   std::filesystem::remove(path("00.yaml"));
   ASSERT_TRUE(run_until([&] { return listed(cluster) == (Lines{"p0", "p1", "p2"}); }));
@@ -563,7 +563,7 @@ TEST_F(ExcludesTest, AFolderThatCannotBeReadIsTroubleForWhoeverIsNotRoot) {
       const fixture::Unprivileged as_others;
       DirectoryCluster cluster(loop, log, directory, "here", {.look_again = 1ms});
       EXPECT_NE(listed(cluster, scope()).at(0).find("failure"), std::string::npos) << log.all();
-      run_for(20ms);
+      pass(1ms);  // another look
       EXPECT_EQ(log.count("directory cannot be read"), 1u) << log.all();
     }
     for (const char* folder : {"a", "b"}) std::filesystem::permissions(path(folder), perms::owner_all);
@@ -613,7 +613,7 @@ TEST_F(ExcludesTest, OneThatIsLeftOutForAMistakeIsNotForgotten) {
   }));
   EXPECT_EQ(log.count("ignored object may exclude devices: no device is added"), 1u) << log.all();
   put_by_rename("e.yaml", "foo: 1\n---\n" + bad + "---\nkind: [\n");
-  run_for(100ms);
+  pass(10ms);
   EXPECT_EQ(listed(cluster, scope()).size(), 1u) << "it is broken as well";
   put_by_rename("e.yaml", good);
   EXPECT_TRUE(run_until([&] { return listed(cluster, scope()) == Lines{"out"}; }));
@@ -754,7 +754,8 @@ TEST_F(DirectoryClusterTest, AWatchEndsAtTheTimeItAskedFor) {
   heard.call = cluster.watch(request, heard.handlers());
   ASSERT_TRUE(run_until([&] { return heard.ends == 1; }));
   put("a.yaml", policy("one", 1));
-  run_for(50ms);
+  ASSERT_TRUE(run_until([&] { return listed(cluster) == Lines{"one"}; }));
+  handle_ready();
   EXPECT_EQ(heard.lines, Lines{"BOOKMARK "});
 }
 
@@ -814,7 +815,7 @@ TEST_F(DirectoryClusterTest, AMissingDirectoryIsAFailureUntilItIsThere) {
   const auto answered = write(cluster, create(slice("s")));
   ASSERT_TRUE(answered.failure);
   EXPECT_EQ(answered.failure->code, Errc::kIo);
-  run_for(100ms);
+  pass(20ms);  // another look
   EXPECT_EQ(log.count("directory cannot be read"), 1u) << log.all();
   std::filesystem::create_directories(late);
   put("late/a.yaml", policy("one", 1));
@@ -834,7 +835,7 @@ TEST_F(DirectoryClusterTest, ADirectoryThatGoesAwayTakesNothingWithIt) {
   EXPECT_EQ(heard.failures[0].code, Errc::kIo);
   put("away/sub/b.yaml", policy("two", 2));
   std::filesystem::remove(path("away/a.yaml"));
-  run_for(200ms);
+  pass(DirectoryLimits{}.missing_for + 50ms);  // a look after the time in which a file may be replaced
   EXPECT_EQ(heard.lines, Lines{}) << "unreachable is not deleted";
   std::filesystem::rename(path("away"), path("root"));
   ASSERT_TRUE(run_until([&] { return listed(cluster) == Lines{"two"}; }));
@@ -882,7 +883,7 @@ TEST_F(DirectoryClusterTest, WhatIsWrittenIsAFileAndOneEvent) {
   EXPECT_EQ(decoded(updated.object).pool.generation, 2);
   EXPECT_EQ(decoded(updated.object).meta.uid, stored.meta.uid);
   EXPECT_NE(decoded(updated.object).meta.resource_version, stored.meta.resource_version);
-  run_for(200ms);
+  pass(DirectoryLimits{}.missing_for);
   EXPECT_EQ(heard.lines, (Lines{"ADDED 00000-s", "MODIFIED 00000-s"}))
       << "the echo of our own writes is silent";
 
@@ -894,7 +895,7 @@ TEST_F(DirectoryClusterTest, WhatIsWrittenIsAFileAndOneEvent) {
             {.verb = Verb::kDelete, .resource = kResourceSlices, .name = "00000-s", .uid = stored.meta.uid});
   EXPECT_FALSE(erased.failure);
   EXPECT_FALSE(std::filesystem::exists(path("resourceslices/00000-s.yaml")));
-  run_for(200ms);
+  pass(DirectoryLimits{}.missing_for);
   EXPECT_EQ(heard.lines, (Lines{"ADDED 00000-s", "MODIFIED 00000-s", "DELETED 00000-s"}));
   EXPECT_TRUE(std::filesystem::is_empty(path("resourceslices"))) << "no scratch files";
 }
@@ -1004,7 +1005,7 @@ TEST_F(DirectoryClusterTest, AFileForWhichThereIsNoRoomIsNotWritten) {
   ASSERT_TRUE(refused.failure);
   EXPECT_NE(refused.failure->what.find("room for 2 files"), std::string::npos) << refused.failure->what;
   EXPECT_FALSE(std::filesystem::exists(path("resourceslices/t.yaml")));
-  run_for(20ms);
+  handle_ready();
   EXPECT_EQ(listed(cluster), Lines{"a"});
 }
 
@@ -1020,7 +1021,7 @@ TEST_F(DirectoryClusterTest, TroubleThatAWriteFindsEndsWatchesToo) {
     ::umask(before);
     EXPECT_NE(listed(cluster).at(0).find("failure"), std::string::npos);
     ASSERT_TRUE(run_until([&] { return !heard.failures.empty(); })) << log.all();
-    run_for(100ms);
+    pass(20ms);  // another look
     EXPECT_EQ(heard.failures.size(), 1u);
     EXPECT_EQ(log.count("directory cannot be read"), 1u) << log.all();
   }

@@ -778,7 +778,7 @@ TEST_F(SandboxesTest, AnInterfaceOnASharedDeviceIsGivenUpOnceItsSandboxIsGone) {
   EXPECT_NE(world.stop("a"), "");
   EXPECT_EQ(world.node.records(), 1u) << "its namespace is there";
   world.node.erase("netns-a");
-  EXPECT_TRUE(run_until([&] { return world.node.records() == 0; }, Millis{60'000}));
+  EXPECT_TRUE(run_until([&] { return world.node.records() == 0; }));
   EXPECT_EQ(world.daemon->log.count("CNI DEL abandoned"), 1u);
 }
 
