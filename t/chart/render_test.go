@@ -137,7 +137,7 @@ func TestValuesAreRefusedByName(t *testing.T) {
 		"seLinuxType: spc_t":                                 "seLinuxType",
 		"seLinuxOptions: {types: spc_t}":                     "types",
 		"openshift: {scc: true}":                             "scc",
-		"skipNodeOperations: true":                           "skipNodeOperations: kubelets would not ask the plugin",
+		"skipNodeOperations: true":                           "skipNodeOperations: kubelets would not call the plugin",
 		"resourceQuota: {pods: many}":                        "pods",
 		"kubeletPlugin: {kubeletRootDirectoryPath: kubelet}": "kubeletRootDirectoryPath",
 		"kubeletPlugin: {networkNamespacesPath: ''}":         "networkNamespacesPath",

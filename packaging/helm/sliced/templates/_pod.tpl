@@ -77,37 +77,37 @@ is mounted.
 */}}
 {{- define "sliced.paths" -}}
 {{- $plugin := .Values.kubeletPlugin -}}
-# The lock by which one daemon a node writes.
+# The lock that ensures one writing daemon per node.
 - {name: state, path: /run/sliced, type: DirectoryOrCreate}
 - {name: udev, path: /run/udev, type: DirectoryOrCreate, readOnly: true}
 {{- if $plugin.enabled }}
-# Drivers are bound by writing here.
+# Writable, to bind drivers.
 - {name: sys, path: /sys, type: Directory}
 - {name: plugins, path: {{ include "sliced.kubeletPlugins" . }}, type: DirectoryOrCreate}
 - {name: registrar, path: {{ include "sliced.kubeletRegistrar" . }}, type: DirectoryOrCreate}
 - {name: cdi, path: {{ $plugin.cdiRoot }}, type: DirectoryOrCreate}
 - {name: device-info, path: /var/run/k8s.cni.cncf.io/devinfo/dp, type: DirectoryOrCreate}
-# Whether a device's nodes are there; what pods get is opened by the container runtime.
+# Only to see whether the nodes of a device exist; the container runtime opens those that pods get.
 - {name: vfio, path: /dev/vfio, type: DirectoryOrCreate, readOnly: true}
 - {name: infiniband, path: /dev/infiniband, type: DirectoryOrCreate, readOnly: true}
-# In mode MULTUS for what pods have from the other one.
+# In mode MULTUS for pods that got their interfaces in mode STANDALONE.
 - {name: nri, path: {{ dir $plugin.nriSocketPath }}, type: DirectoryOrCreate}
 - {name: network-namespaces, path: {{ $plugin.networkNamespacesPath }}, type: DirectoryOrCreate, propagation: HostToContainer}
 {{- range $number, $directory := $plugin.cniPath }}
 - {name: cni-{{ $number }}, path: {{ $directory }}, type: DirectoryOrCreate, readOnly: true}
 {{- end }}
-# Where CNI plugins keep what they know (SR-IOV CNI, host-local).
+# State of CNI plugins (SR-IOV CNI, host-local).
 - {name: cni-state, path: {{ $plugin.cniStatePath }}, inside: /var/lib/cni, type: DirectoryOrCreate}
 {{- with $plugin.cniMounts.whereabouts }}
-# Its kubeconfig, with a token of its account.
+# The plugin's kubeconfig, with a token of its account.
 - {name: cni-whereabouts, path: {{ . }}, type: DirectoryOrCreate, readOnly: true}
 {{- end }}
 {{- if $plugin.cniMounts.dhcp }}
-# Connecting to a socket needs no writable mount; the directory, since the daemon makes its socket anew.
+# A connection needs no writable mount. The directory is mounted, because the dhcp daemon recreates its socket.
 - {name: cni-dhcp, path: /run/cni, type: DirectoryOrCreate, readOnly: true}
 {{- end }}
 {{- if $plugin.cniMounts.iptables }}
-# Which rules are changed by one program at a time, the host's too.
+# The lock under which iptables programs change rules, also those of the host.
 - {name: xtables-lock, path: /run/xtables.lock, type: FileOrCreate}
 {{- end }}
 {{- else }}
@@ -149,7 +149,7 @@ is mounted.
     path: {{ .path }}
     type: {{ .type }}
 {{- end }}
-# Bound to the pod, and so to its node.
+# The token is bound to the pod, and so to its node.
 - name: token
   projected:
     defaultMode: 0400

@@ -43,19 +43,19 @@ kubeletPlugin.containers.plugin.healthcheckPort: use healthAddress
 {{- fail "the daemons would run in the namespace default: give --namespace, or set allowDefaultNamespace: true" -}}
 {{- end -}}
 {{- if and .Values.nodeTokens.enabled (not .Values.ownNodeOnly) -}}
-{{- fail "nodeTokens.enabled: without ownNodeOnly a token could ask for one of another node" -}}
+{{- fail "nodeTokens.enabled: without ownNodeOnly a token could request a token for another node; set ownNodeOnly: true" -}}
 {{- end -}}
 {{- if and .Values.podMonitor.enabled (or (not .Values.healthAddress) (regexMatch "^(127\\.|localhost:|:|\\[::1\\])" .Values.healthAddress)) -}}
-{{- fail "podMonitor.enabled: set healthAddress to one that Prometheus reaches, such as 0.0.0.0:9810" -}}
+{{- fail "podMonitor.enabled: set healthAddress to an address that Prometheus can reach, such as 0.0.0.0:9810" -}}
 {{- end -}}
 {{- if and (hasPrefix "node-state" .Values.untilConfigured) (not .Values.nodeStateNamespace) -}}
-{{- fail "untilConfigured: set nodeStateNamespace to where the SR-IOV network operator keeps its node states" -}}
+{{- fail "untilConfigured: set nodeStateNamespace to the namespace of the SR-IOV network operator's node states" -}}
 {{- end -}}
 {{- if and .Values.waitForConfig.enabled (hasPrefix "node-state" .Values.waitForConfig.for) (not .Values.nodeStateNamespace) -}}
-{{- fail "waitForConfig.for: set nodeStateNamespace to where the SR-IOV network operator keeps its node states" -}}
+{{- fail "waitForConfig.for: set nodeStateNamespace to the namespace of the SR-IOV network operator's node states" -}}
 {{- end -}}
 {{- if and .Values.webhook.enabled (not .Values.webhook.tls.caBundle) (not .Values.webhook.tls.injectCAFrom) -}}
-{{- fail "webhook.enabled: set webhook.tls.caBundle, or webhook.tls.injectCAFrom where cert-manager is: the API server asks nobody whose certificate it cannot verify" -}}
+{{- fail "webhook.enabled: set webhook.tls.caBundle, or with cert-manager webhook.tls.injectCAFrom: the API server calls a webhook only if it can verify the certificate" -}}
 {{- end -}}
 {{- $paths := include "sliced.paths" . | fromYamlArray -}}
 {{- $volumes := list "token" -}}
@@ -87,9 +87,9 @@ kubeletPlugin.containers.plugin.healthcheckPort: use healthAddress
 {{- $variables = append $variables .name -}}
 {{- end -}}
 {{- if and .Values.skipNodeOperations .Values.kubeletPlugin.enabled -}}
-{{- fail "skipNodeOperations: kubelets would not ask the plugin: set kubeletPlugin.enabled: false, or leave it out" -}}
+{{- fail "skipNodeOperations: kubelets would not call the plugin; set kubeletPlugin.enabled: false, or remove skipNodeOperations" -}}
 {{- end -}}
 {{- if eq .Values.sriovDriverName .Values.exposureDriverName -}}
-{{- fail "sriovDriverName and exposureDriverName are the same: each kind of policies has a driver of its own" -}}
+{{- fail "sriovDriverName and exposureDriverName are equal: each kind of policy needs its own driver name" -}}
 {{- end -}}
 {{- end -}}
