@@ -146,28 +146,40 @@ std::string NodeStateSource::look_for_evidence(const policy::SriovNodeState& sta
   if (evident_uid_ == state.uid) return "";
   std::string why_not;
   const bool is_noted = boot_.has_evidence && boot_.has_evidence(state.uid);
-  if (status == *first_status_ && !is_noted) why_not = age_of(state);
+  const bool is_changed = status != *first_status_ && !is_long_before_boot(state);
+  if (!is_changed && !is_noted) why_not = age_of(state);
   if (!why_not.empty() || state.sync_status.empty()) return why_not;
   evident_uid_ = state.uid;
   if (!is_noted && boot_.save_evidence) boot_.save_evidence(state.uid);
   return "";
 }
 
+std::optional<int64_t> NodeStateSource::booted_at() const {
+  const auto now = booted_at_ ? std::nullopt : ports_.cluster.server_time();
+  const std::optional<Millis> uptime = now && boot_.uptime ? boot_.uptime() : std::nullopt;
+  if (uptime) booted_at_ = *now - std::chrono::duration_cast<std::chrono::seconds>(*uptime).count();
+  return booted_at_;
+}
+
+// An API server that starts, or whose cache lags, first answers without the object or with an older status.
+bool NodeStateSource::is_long_before_boot(const policy::SriovNodeState& state) const {
+  constexpr int64_t skew = std::chrono::duration_cast<std::chrono::seconds>(kClockSkewMax).count();
+  const auto booted = booted_at();
+  return state.sync_status_at && booted && *state.sync_status_at < *booted - skew;
+}
+
 std::string NodeStateSource::age_of(const policy::SriovNodeState& state) const {
   if (!state.sync_status_at) return "its metadata.managedFields have no time of status.syncStatus";
   const std::string written = "the status was written at " + kube::encode_api_time(*state.sync_status_at);
-  if (!booted_at_) {
-    const auto now = ports_.cluster.server_time();
-    if (!now) return written + ", and the API server's clock is not known (no Date in its responses)";
-    const std::optional<Millis> uptime = boot_.uptime ? boot_.uptime() : std::nullopt;
-    if (!uptime) return written + ", and the time since the node booted is not known (/proc/uptime)";
-    booted_at_ = *now - std::chrono::duration_cast<std::chrono::seconds>(*uptime).count();
-  }
+  const auto booted = booted_at();
+  if (!booted && !ports_.cluster.server_time())
+    return written + ", and the API server's clock is not known (no Date in its responses)";
+  if (!booted) return written + ", and the time since the node booted is not known (/proc/uptime)";
   constexpr int64_t margin = std::chrono::duration_cast<std::chrono::seconds>(kClockMargin).count();
-  if (*state.sync_status_at > *booted_at_ + margin) return "";
-  return written + ", and the node booted at " + kube::encode_api_time(*booted_at_) +
+  if (*state.sync_status_at > *booted + margin) return "";
+  return written + ", and the node booted at " + kube::encode_api_time(*booted) +
          " by the API server's clock" +
-         (*state.sync_status_at > *booted_at_
+         (*state.sync_status_at > *booted
               ? " (less than " + std::to_string(margin) + " s between them: clocks may differ)"
               : "");
 }

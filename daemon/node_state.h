@@ -55,6 +55,9 @@ class NodeStateSource {
   /// A status counts as written in this boot if its time is later than the boot by this margin, both by the
   /// API server's clock: timestamps are whole seconds, and the clocks of several API servers may differ.
   static constexpr Millis kClockMargin{30'000};
+  /// A status that was written longer than this before the boot is of an earlier boot, also if an older answer of
+  /// the API server came first.
+  static constexpr Millis kClockSkewMax{300'000};
   /// The server is reachable again.
   void retry_now();
 
@@ -73,12 +76,15 @@ class NodeStateSource {
   void note_sync_state();
   void set(policy::NodeStateWord word, std::string why);
   // Looks for evidence that the operator wrote the object's status since the node booted. Either of:
-  //  - the status differs from the first one that this process read;
+  //  - the status differs from the first one that this process read, and is not long from before the boot;
   //  - managedFields: the status was written later than the boot;
   //  - an earlier process of this boot had such evidence.
   // Returns why there is none; "" if there is.
   std::string look_for_evidence(const policy::SriovNodeState& state);
   std::string age_of(const policy::SriovNodeState& state) const;  // "" if it is of this boot
+  bool is_long_before_boot(const policy::SriovNodeState& state) const;
+  // By the API server's clock; nullopt as long as that or the uptime is unknown.
+  std::optional<int64_t> booted_at() const;
   std::string named() const;
 
   const kube::Ports ports_;

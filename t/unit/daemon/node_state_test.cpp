@@ -271,6 +271,35 @@ TEST_F(NodeStateBootTest, WhatTheDaemonSeesWrittenCountsAndLastsForTheBoot) {
   EXPECT_EQ(said(), "known") << "who asks again does not forget";
 }
 
+// Red when a Succeeded of the boot before lets devices go because an API server that starts, or whose cache lags, first answered
+// without the object or with an older status.
+TEST_F(NodeStateBootTest, ALateAnswerWithAStatusOfBeforeTheBootIsNoEvidence) {
+  for (const bool is_first_older : {false, true}) {
+    if (is_first_older) put(std::string(kGoodSpec) + "status: {syncStatus: InProgress}\n");
+    scheduler.advance(10min);
+    NodeStateSource next({cluster, scheduler, log, [] { return 0.5; }}, {kNamespace, "a"},
+                         {[] { return Millis{5s}; }}, [](const std::string&) {});
+    next.want(true);
+    scheduler.advance(1s);
+    const auto of_before = [&](const std::string& time) {
+      cluster.put(
+          kube::kSriovNetworkNodeStates,
+          kube::decode_yaml("metadata: {name: a, namespace: operators, managedFields: [{manager: daemon, "
+                            "operation: Update, subresource: status, fieldsType: FieldsV1, time: '" +
+                            time + "', fieldsV1: {'f:status': {'f:syncStatus': {}}}}]}\n" + kGood)
+              .documents.at(0));
+      scheduler.advance(1s);
+    };
+    of_before("2026-12-24T00:00:00Z");
+    EXPECT_NE(held(next.over(host)).find("no evidence"), std::string::npos) << held(next.over(host));
+    put(std::string(kGoodSpec) + "status: {syncStatus: InProgress}\n");
+    put(kGood);
+    EXPECT_EQ(held(next.over(host)), "") << "the operator has started meanwhile";
+    cluster.remove(kube::kSriovNetworkNodeStates, "a", kNamespace);
+    scheduler.advance(1s);
+  }
+}
+
 // Red when a daemon that is restarted forgets, and so withdraws.
 TEST_F(NodeStateBootTest, ADaemonThatComesNextInTheBootKnowsIt) {
   std::set<std::string> noted;
