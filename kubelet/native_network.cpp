@@ -200,6 +200,12 @@ Result<std::string> ipam_in(const Json& value, const std::string& path, cni::Aut
   return kube::encode_json(*ipam);
 }
 
+bool has_routes(const std::string& ipam) {
+  const auto json = kube::decode_json(ipam);
+  const Json* routes = json ? json->find("routes") : nullptr;
+  return routes != nullptr && routes->array() != nullptr && !routes->array()->empty();
+}
+
 Result<NativeRule> rule_in(const Json& value, const std::string& path) {
   if (auto good = only_fields(value, kRuleFields, path); !good) return std::move(good.error());
   NativeRule out;
@@ -562,14 +568,13 @@ Result<NativeNetwork> merge_native_networks(const NativeNetwork& by_class, const
         merge("duplicateAddressDetection", by_class.dad, by_claim.dad, out.dad, std::string())})
     if (!merged) return std::move(merged.error());
   // The routes of an IPAM plugin are added to `routes`.
-  if (!by_class.routes.empty() && by_class.ipam.empty() && !by_claim.ipam.empty()) {
-    const auto ipam = kube::decode_json(by_claim.ipam);
-    const Json* routes = ipam ? ipam->find("routes") : nullptr;
-    if (routes != nullptr && routes->array() != nullptr && !routes->array()->empty())
-      return wrong_field(
-          claim_path + ".ipam.routes",
-          "adds to routes, which the DeviceClass sets and a claim cannot change: leave it out");
-  }
+  if (!by_class.routes.empty() && by_class.ipam.empty() && has_routes(by_claim.ipam))
+    return wrong_field(claim_path + ".ipam.routes",
+                       "adds to routes, which the DeviceClass sets and a claim cannot change: leave it out");
+  if (by_class.routes.empty() && !by_claim.routes.empty() && has_routes(by_class.ipam))
+    return wrong_field(
+        claim_path + ".routes",
+        "adds to ipam.routes, which the DeviceClass sets and a claim cannot change: leave it out");
   return out;
 }
 

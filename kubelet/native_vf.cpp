@@ -10,6 +10,7 @@ namespace {
 using kube::Json;
 
 constexpr int64_t kVlanMax = 4'094, kPriorityMax = 7, kRateMax = 10'000'000;
+constexpr std::string_view kDefaultProtocol = "802.1Q";
 
 struct VfField {
   std::string_view field, setting, expected;
@@ -134,6 +135,12 @@ Result<hotplug::VfConfig> merge_native_vf(const hotplug::VfConfig& by_class,
       return wrong_vf_field(claim_path, one.field,
                             "is " + text_of_value(theirs) + ", and the DeviceClass sets " +
                                 text_of_value(ours) + ", which a claim cannot change: leave it out");
+    // The same id is another VLAN with the other protocol.
+    if (one.field == "vlanProto" && by_class.vlan && by_claim.vlan_protocol != kDefaultProtocol)
+      return wrong_vf_field(claim_path, one.field,
+                            "is " + text_of_value(theirs) + ", and the DeviceClass sets vlan " +
+                                std::to_string(*by_class.vlan) +
+                                ", which a claim cannot change: leave it out");
     one.copy(by_claim, out);
   }
   return out;

@@ -96,6 +96,8 @@ std::string why_not_pod_interface(std::string_view name) {
   if (name.starts_with('.') || name.ends_with('.') || name.find("..") != std::string_view::npos)
     return "which a CNI plugin may use as another interface: expected a name without \".\" at its ends and without "
            "\"..\", such as net1";
+  if (name.find('%') != std::string_view::npos)
+    return "which the kernel may take for a pattern (%d becomes a number): expected a name without \"%\", such as net1";
   return "";
 }
 

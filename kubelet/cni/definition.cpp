@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kubelet/cni/network.h"
+#include "reactor/base/ip_address.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cni {
@@ -321,6 +322,100 @@ Result<Json> reduced_plugin(const DefinitionReader& reader, const Json& config, 
   return out;
 }
 
+// Both ends included, as in Range.Canonicalize() of host-local.
+struct AddressRange {
+  IpAddress first, last;
+  bool overlaps(const AddressRange& other) const {
+    return first.is_ipv6() == other.first.is_ipv6() && first <= other.last && other.first <= last;
+  }
+};
+using RangeSet = std::vector<AddressRange>;
+
+// IPv4-mapped addresses are IPv4 addresses to Go.
+bool has_mapped_addresses(const IpPrefix& network) {
+  static const IpAddress kMapped = *IpAddress::decode("::ffff:0:0");
+  return network.contains(kMapped);
+}
+
+Result<AddressRange> range_in(const Json& range, const std::string& path) {
+  const std::string_view text = range.text("subnet");
+  const auto subnet = IpPrefix::decode(text);
+  const auto wrong = [&](std::string_view field, std::string_view value, const std::string& what) {
+    return refused(path + std::string(field) + " is " + (value.empty() ? "missing" : in_quotes(value, 64)) +
+                   what);
+  };
+  if (!subnet) return wrong("subnet", text, ", expected a network such as 10.0.0.0/24");
+  if (!subnet->is_network())
+    return wrong(
+        "subnet", text,
+        ", which has bits behind its prefix: expected " + IpPrefix{subnet->first(), subnet->length}.text());
+  if (subnet->length > subnet->address.bits() - 2 || has_mapped_addresses(*subnet))
+    return wrong("subnet", text, ", expected a unicast network of four addresses or more");
+  const IpAddress last = subnet->last();
+  AddressRange out{subnet->first().next(), last.is_ipv6() ? last : last.previous()};
+  for (const auto& [field, end] : {std::pair("rangeStart", &out.first), std::pair("rangeEnd", &out.last)}) {
+    const std::string_view said = range.text(field);
+    if (said.empty()) continue;
+    const auto address = IpAddress::decode(said);
+    if (!address || !subnet->contains(*address))
+      return wrong(field, said, ", expected an address in " + subnet->text());
+    *end = *address;
+  }
+  if (out.first > out.last)
+    return wrong("rangeEnd", out.last.text(), ", expected an address that is not before " + out.first.text());
+  return out;
+}
+
+bool overlap(const RangeSet& some, const RangeSet& others) {
+  return std::any_of(some.begin(), some.end(), [&](const AddressRange& one) {
+    return std::any_of(others.begin(), others.end(),
+                       [&](const AddressRange& other) { return one.overlaps(other); });
+  });
+}
+
+Result<RangeSet> range_set_in(const Json& set, const std::string& path) {
+  RangeSet out;
+  for (size_t i = 0; set.array() != nullptr && i < set.array()->size(); ++i) {
+    const std::string at = path + "[" + std::to_string(i) + "]";
+    auto range = range_in((*set.array())[i], at + ".");
+    if (!range) return std::move(range.error());
+    if (overlap(out, {*range}))
+      return refused(at + " has addresses of another range of the list: leave one out");
+    if (!out.empty() && out.front().first.is_ipv6() != range->first.is_ipv6())
+      return refused(at + " is of another family than the ranges before: write a list for each family");
+    out.push_back(*std::move(range));
+  }
+  if (out.empty()) return refused(path + " is empty, expected ranges with a subnet each");
+  return out;
+}
+
+// host-local refuses these ranges at ADD, and at DEL, which would never succeed (LoadIPAMConfig()).
+Result<Unit> check_host_local(const Json& ipam, const std::string& path) {
+  if (ipam.text("type") != "host-local") return Unit{};
+  std::vector<RangeSet> sets;
+  if (!ipam.text("subnet").empty()) {
+    auto range = range_in(ipam, path);
+    if (!range) return std::move(range.error());
+    sets.push_back({*std::move(range)});
+  }
+  const Json* ranges = ipam.find("ranges");
+  for (size_t i = 0; ranges != nullptr && ranges->array() != nullptr && i < ranges->array()->size(); ++i) {
+    const std::string at = path + "ranges[" + std::to_string(i) + "]";
+    auto set = range_set_in((*ranges->array())[i], at);
+    if (!set) return std::move(set.error());
+    for (const RangeSet& before : sets)
+      if (overlap(before, *set)) return refused(at + " has addresses of another range: leave one out");
+    sets.push_back(*std::move(set));
+  }
+  if (sets.empty()) return refused(path + "subnet is missing, and so is ranges: set one of them");
+  return Unit{};
+}
+
+Result<Unit> check_ipam_of(const Json& plugin) {
+  const Json* ipam = plugin.find("ipam");
+  return ipam == nullptr ? Result<Unit>(Unit{}) : check_host_local(*ipam, "ipam.");
+}
+
 }  // namespace
 
 Result<std::string> canonical_definition(std::string_view config, std::string_view name,
@@ -337,6 +432,7 @@ Result<std::string> canonical_definition(std::string_view config, std::string_vi
   if (!is_list) {
     auto plugin = reader.plugin(network->plugins[0].config, 0);
     if (!plugin) return std::move(plugin.error()).in("spec.config");
+    if (auto good = check_ipam_of(*plugin); !good) return std::move(good.error()).in("spec.config");
     for (auto& [key, value] : *plugin->object()) out.set(key, std::move(value));
     return kube::encode_json(out);
   }
@@ -351,6 +447,7 @@ Result<std::string> canonical_definition(std::string_view config, std::string_vi
     auto plugin = reader.plugin(network->plugins[i].config, i);
     if (!plugin) return std::move(plugin.error()).in(place);
     if (auto good = check_place(network->plugins[i].type, i); !good) return std::move(good.error()).in(place);
+    if (auto good = check_ipam_of(*plugin); !good) return std::move(good.error()).in(place);
     plugins.push_back(*std::move(plugin));
   }
   out.set("plugins", Json(std::move(plugins)));
@@ -363,7 +460,10 @@ Result<Json> canonical_ipam(const Json& ipam, const DefinitionRules& rules) {
   if (type == nullptr || type->string() == nullptr || ipam_fields(*type->string()) == nullptr)
     return wrong_value("type", type == nullptr ? Json("") : *type, "static, host-local or whereabouts");
   const std::optional<DefinitionDevice> device;
-  return DefinitionReader(rules, device).ipam(ipam, std::string(kNativePlugin));
+  auto out = DefinitionReader(rules, device).ipam(ipam, std::string(kNativePlugin));
+  if (!out) return out;
+  if (auto good = check_host_local(*out, ""); !good) return std::move(good.error());
+  return out;
 }
 
 Result<std::string> reduced_definition(std::string_view config, std::string_view name) {

@@ -179,3 +179,20 @@ func TestAKilledDaemonLosesNoAddress(t *testing.T) {
 		}
 	}
 }
+
+// By the real plugin. Red when it is started with ranges that it refuses at ADD, and at DEL each time.
+func TestRangesThatHostLocalRefusesAreRefusedBefore(t *testing.T) {
+	l := newLab(t, buildPlugins(t))
+	for _, ranges := range []string{`"ranges":[]`, `"ranges":[[]]`, `"ranges":[[{}]]`, `"subnet":"192.0.2.5/24"`, `"subnet":"192.0.2.0/31"`, `"subnet":"2001:db8::/127"`,
+		`"subnet":"192.0.2.0/24","rangeStart":"192.0.3.1"`, `"subnet":"192.0.2.0/24","rangeEnd":"2001:db8::1"`, `"subnet":"192.0.2.0/24","rangeStart":"192.0.2.9","rangeEnd":"192.0.2.8"`,
+		`"ranges":[[{"subnet":"192.0.2.0/24"},{"subnet":"2001:db8::/64"}]]`, `"ranges":[[{"subnet":"192.0.2.0/24"},{"subnet":"192.0.0.0/16"}]]`,
+		`"subnet":"192.0.2.0/24","ranges":[[{"subnet":"192.0.0.0/16"}]]`} {
+		config := one(`{"type":"macvlan","master":"eno1","ipam":{"type":"host-local","dataDir":"/var/lib/cni",` + ranges + `}}`)
+		if said, err := l.libcni(config); err == nil {
+			t.Errorf("host-local takes %s: %s", ranges, said)
+		}
+		if l.admit(effectCase{config: strings.Replace(config, `"dataDir":"/var/lib/cni",`, "", 1), on: "eno1", shared: true, listed: []string{"macvlan"}}).Refused == "" {
+			t.Errorf("%s is accepted", ranges)
+		}
+	}
+}

@@ -278,6 +278,8 @@ TEST(NativeNetworkTest, IpamIsReadByTheTablesOfDefinitions) {
       {R"({"type":"host-local","Subnet":"10.0.0.0/24"})", "network.ipam.Subnet "},
       {R"({"type":"host-local","range":"10.0.0.0/24"})", "network.ipam.range "},
       {R"({"type":"host-local","subnet":"10.0.0.0"})", "network.ipam.subnet "},
+      {R"({"type":"host-local","subnet":"10.0.0.5/24"})", "network.ipam.subnet "},
+      {R"({"type":"host-local","ranges":[[{"subnet":"10.0.0.0/32"}]]})", "network.ipam.ranges[0][0].subnet "},
       {R"({"type":"host-local","dataDir":"/etc"})", "network.ipam.dataDir "},
       {R"({"type":"host-local","ranges":[[{"subnet":"10.0.0.0/24","dataDir":"/etc"}]]})",
        "network.ipam.ranges[0][0].dataDir "},
@@ -296,7 +298,8 @@ TEST(NativeNetworkTest, IpamIsReadByTheTablesOfDefinitions) {
     ASSERT_FALSE(read.ok()) << ipam;
     EXPECT_TRUE(read.error().what.starts_with(field)) << ipam << ": " << read.error().what;
   }
-  const std::string administrators = R"({"ipam":{"type":"host-local","dataDir":"/var/lib/leases"}})";
+  const std::string administrators =
+      R"({"ipam":{"type":"host-local","subnet":"10.0.0.0/24","dataDir":"/var/lib/leases"}})";
   EXPECT_TRUE(decoded(administrators).ok());
   EXPECT_NE(
       decode_native_network(kube::decode_json(administrators).value(), "network", cni::Author::kNamespaceUser)
@@ -431,6 +434,40 @@ TEST(NativeNetworkTest, IpamOfAClaimAddsNoRouteToThoseOfItsClass) {
   const auto changed = merged({of_class, of_claim(R"([{"dst":"0.0.0.0/0"}])")});
   ASSERT_FALSE(changed.ok());
   EXPECT_NE(changed.error().what.find("network.ipam.routes adds to routes, which the DeviceClass sets"),
+            std::string::npos)
+      << changed.error().what;
+}
+
+TEST(NativeNetworkTest, AClaimAddsNoRouteToThoseOfTheIpamOfItsClass) {
+  const auto of_class = [](const std::string& routes) {
+    const std::string text =
+        R"({"ipam":{"type":"host-local","subnet":"10.0.0.0/24","routes":)" + routes + "}}";
+    return config({{"network", network(text.c_str())}}, {}, "FromClass");
+  };
+  const Json of_claim =
+      config({{"network", network(R"({"routes":[{"destination":"0.0.0.0/1","gateway":"10.0.0.9"}]})")}});
+  EXPECT_TRUE(merged({of_class("[]"), of_claim}).ok());
+  const auto changed = merged({of_class(R"([{"dst":"0.0.0.0/0"}])"), of_claim});
+  ASSERT_FALSE(changed.ok());
+  EXPECT_NE(changed.error().what.find("network.routes adds to ipam.routes, which the DeviceClass sets"),
+            std::string::npos)
+      << changed.error().what;
+}
+
+// VLAN 100 of 802.1ad is another one than that of the DeviceClass.
+TEST(NativeNetworkTest, AClaimSetsNoOtherProtocolForTheVlanOfItsClass) {
+  const auto by = [](const char* text, const char* source) {
+    return config({{"network", network(text)}}, {}, source);
+  };
+  const Json of_class = by(R"({"vlan":100})", "FromClass");
+  EXPECT_TRUE(merged({of_class, by(R"({"vlanProto":"802.1q"})", "FromClaim")}).ok());
+  EXPECT_TRUE(merged({by(R"({"vlan":100,"vlanProto":"802.1ad"})", "FromClass"),
+                      by(R"({"vlanProto":"802.1ad"})", "FromClaim")})
+                  .ok());
+  EXPECT_TRUE(merged({by("{}", "FromClass"), by(R"({"vlan":100,"vlanProto":"802.1ad"})", "FromClaim")}).ok());
+  const auto changed = merged({of_class, by(R"({"vlanProto":"802.1ad"})", "FromClaim")});
+  ASSERT_FALSE(changed.ok());
+  EXPECT_NE(changed.error().what.find("vlanProto is 802.1ad, and the DeviceClass sets vlan 100"),
             std::string::npos)
       << changed.error().what;
 }

@@ -570,6 +570,41 @@ TEST(CanonicalDefinition, VlansAreThoseThatThePolicyAllows) {
   }
 }
 
+// Red when host-local is started with ranges that it refuses at ADD, and at DEL each time.
+TEST(CanonicalDefinition, RangesThatHostLocalRefusesAreRefusedBefore) {
+  const auto with = [](const std::string& ranges) {
+    return plugin_of("sriov", R"("ipam":{"type":"host-local",)" + ranges + "}");
+  };
+  const auto admin = rules({"sriov"}, Author::kAdministrator);
+  for (const auto& [ranges, expected] : std::initializer_list<std::pair<const char*, const char*>>{
+           {R"("routes":[])", "ipam.subnet is missing, and so is ranges"},
+           {R"("ranges":[])", "ipam.subnet is missing, and so is ranges"},
+           {R"("ranges":[[]])", "ipam.ranges[0] is empty"},
+           {R"("ranges":[[{}]])", "ipam.ranges[0][0].subnet is missing"},
+           {R"("subnet":"10.9.9.5/24")", "bits behind its prefix: expected 10.9.9.0/24"},
+           {R"("subnet":"10.9.9.0/31")", "four addresses or more"},
+           {R"("subnet":"2001:db8::/127")", "four addresses or more"},
+           {R"("subnet":"::/0")", "a unicast network"},
+           {R"("subnet":"10.9.9.0/24","rangeStart":"10.9.8.1")", "ipam.rangeStart is \"10.9.8.1\""},
+           {R"("subnet":"10.9.9.0/24","rangeEnd":"fd00::1")", "ipam.rangeEnd is \"fd00::1\""},
+           {R"("subnet":"10.9.9.0/24","rangeStart":"10.9.9.9","rangeEnd":"10.9.9.8")", "not before 10.9.9.9"},
+           {R"("ranges":[[{"subnet":"10.9.9.0/24"},{"subnet":"fd00::/64"}]])", "of another family"},
+           {R"("ranges":[[{"subnet":"10.9.9.0/24"},{"subnet":"10.9.0.0/16"}]])",
+            "ipam.ranges[0][1] has addresses"},
+           {R"("subnet":"10.9.9.0/24","ranges":[[{"subnet":"10.9.0.0/16"}]])",
+            "ipam.ranges[0] has addresses"}}) {
+    EXPECT_NE(why_not(with(ranges), admin, kFunction).find(expected), std::string::npos)
+        << ranges << ": " << why_not(with(ranges), admin, kFunction);
+    EXPECT_FALSE(canonical_definition(with(ranges), "net", admin, std::nullopt).ok()) << "without a device";
+  }
+  for (
+      const char* ranges :
+      {R"("subnet":"10.9.9.0/30")", R"("subnet":"2001:db8::/64")",
+       R"("rangeStart":"10.0.0.1","ranges":[[{"subnet":"10.9.9.0/24"}]])",
+       R"("ranges":[[{"subnet":"10.9.9.0/24","rangeEnd":"10.9.9.99"},{"subnet":"10.9.9.0/24","rangeStart":"10.9.9.100"}],[{"subnet":"fd00::/64"}]])"})
+    EXPECT_EQ(why_not(with(ranges), admin, kFunction), "") << ranges;
+}
+
 TEST(CanonicalDefinition, AnAdministratorSetsPathsToo) {
   const auto admin = rules({"sriov", "multus"}, Author::kAdministrator);
   for (const char* members :

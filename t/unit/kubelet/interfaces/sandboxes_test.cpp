@@ -171,8 +171,8 @@ TEST_F(SandboxesTest, AnAddressOfTheHostsIsUndoneByTheNextProcessToo) {
 }
 
 // A checkpoint of dra-driver-sriov, or of a release before, has names that VfConfig refuses.
-TEST_F(SandboxesTest, NoInterfaceIsMadeUnderANameThatPluginsTakeForAnother) {
-  for (const char* name : {"all.", ".all", "eth0.", "a..b", "all", "eth0"}) {
+TEST_F(SandboxesTest, NoInterfaceIsMadeUnderANameThatMeansAnother) {
+  for (const char* name : {"all.", ".all", "eth0.", "a..b", "all", "eth0", "dev%d"}) {
     World world(*this);
     world.node.prepare("uid-a", name);
     EXPECT_NE(world.run("a").find("ifName is \"" + std::string(name) + "\", which"), std::string::npos)
