@@ -20,8 +20,8 @@ void* Arena::allocate(size_t bytes) {
   if (!charge(bytes)) return nullptr;
   step_for(bytes, kBlockBytes);
   if (blocks_.empty() || blocks_.back().size - at_ < bytes) {
-    const size_t grown = blocks_.empty() ? first_block_ : blocks_.back().size * 2;
-    const size_t size = std::max(bytes, grown);
+    // Programs live long, so at most a ninth of a large one is unused.
+    const size_t size = std::max({bytes, first_block_, used_ / 8});
     blocks_.push_back({std::make_unique_for_overwrite<std::byte[]>(size), size});
     at_ = 0;
   }

@@ -1,6 +1,6 @@
 #pragma once
-// A parsed expression with the checker's annotations. Nodes and their texts belong to the program's Arena;
-// pointers lead to it, or to the library and its types, which exist during the whole process.
+// A parsed expression with the checker's annotations. The program owns the nodes, and its Arena their texts;
+// pointers lead to these, or to the library and its types, which exist during the whole process.
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -57,8 +57,7 @@ enum class Macro : uint8_t {
 };
 
 /// One part of an expression. The parser sets the syntax, the checker the meaning (type, function, overload,
-/// slots); folding changes constant expressions to literals; evaluation changes nothing. Trivially
-/// destructible: the arena frees it without a call.
+/// slots); folding changes constant expressions to literals; evaluation changes nothing.
 struct Node {
   /// The fields of `device`: slot2 of a selection on it.
   enum Field : int32_t { kDriver, kAllowMultipleAllocations, kAttributes, kCapacity };

@@ -45,8 +45,9 @@ constexpr std::string_view kGathered = "__result__";
 
 class Parser {
  public:
-  Parser(std::string_view text, const ParseOptions& options, Arena& arena, Mistake& mistake)
-      : lexer_(text), options_(options), arena_(arena), mistake_(mistake) {}
+  Parser(std::string_view text, const ParseOptions& options, std::deque<Node>& nodes, Arena& arena,
+         Mistake& mistake)
+      : lexer_(text), options_(options), nodes_(nodes), arena_(arena), mistake_(mistake) {}
 
   Node* run() {
     Node* root = expression();
@@ -73,11 +74,12 @@ class Parser {
   }
 
   Node* node(Op op, int32_t offset) {
-    Node* made = arena_.make<Node>();
-    if (made == nullptr) return wrong(offset, "the expression is too large");
-    made->op = op;
-    made->offset = offset;
-    return made;
+    if (!arena_.charge(sizeof(Node))) return wrong(offset, "the expression is too large");
+    arena_.step_for(sizeof(Node), kBlockBytes);
+    Node& made = nodes_.emplace_back();
+    made.op = op;
+    made.offset = offset;
+    return &made;
   }
 
   Node* too_deep(int32_t offset) {
@@ -439,6 +441,7 @@ class Parser {
 
   Lexer lexer_;
   const ParseOptions& options_;
+  std::deque<Node>& nodes_;
   Arena& arena_;
   Mistake& mistake_;
   int expressions_ = 0, relations_ = 0, sums_ = 0;  // each: how many of the rule are open
@@ -446,7 +449,8 @@ class Parser {
 
 }  // namespace
 
-Node* parse(std::string_view text, const ParseOptions& options, Arena& arena, Mistake& mistake) {
+Node* parse(std::string_view text, const ParseOptions& options, std::deque<Node>& nodes, Arena& arena,
+            Mistake& mistake) {
   if (text.size() > kExpressionBytesMax) {
     mistake = {0, "the expression has " + std::to_string(text.size()) + " bytes, at most " +
                       std::to_string(kExpressionBytesMax) + " are allowed"};
@@ -460,7 +464,7 @@ Node* parse(std::string_view text, const ParseOptions& options, Arena& arena, Mi
     mistake = {0, "the expression is too large"};
     return nullptr;
   }
-  return Parser(text, options, arena, mistake).run();
+  return Parser(text, options, nodes, arena, mistake).run();
 }
 
 }  // namespace sliced::cel

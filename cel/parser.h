@@ -1,6 +1,7 @@
 #pragma once
 // Converts text to nodes, by the grammar of cel-go (less strict than the specification in places).
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 
@@ -28,9 +29,11 @@ struct ParseOptions {
   bool macros = true;
 };
 
-/// Returns the root, or nullptr with the mistake. text must outlive the nodes, which belong to the arena.
+/// Returns the root, or nullptr with the mistake. nodes: receives all nodes. arena: receives their texts and
+/// lists, and counts the memory of both. text, nodes and arena must outlive the tree.
 /// Errors: more than kExpressionBytesMax, a syntax error, recursion beyond kRecursionMax, an arena without
 /// room.
-Node* parse(std::string_view text, const ParseOptions& options, Arena& arena, Mistake& mistake);
+Node* parse(std::string_view text, const ParseOptions& options, std::deque<Node>& nodes, Arena& arena,
+            Mistake& mistake);
 
 }  // namespace sliced::cel

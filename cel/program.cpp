@@ -1,6 +1,7 @@
 #include "cel/program.h"
 
 #include <algorithm>
+#include <deque>
 
 #include "cel/checker.h"
 #include "cel/lib/regex.h"
@@ -11,7 +12,7 @@
 namespace sliced::cel {
 namespace {
 
-constexpr size_t kProgramBytesMax = size_t{2} << 20, kFirstBlock = 1024;
+constexpr size_t kProgramBytesMax = size_t{2} << 20, kFirstBlock = 256;
 // Limit of folding: more expensive calls with constants are evaluated at run time.
 constexpr uint64_t kFoldStepsMax = 20'000;
 constexpr size_t kFoldBytesMax = size_t{256} << 10;
@@ -37,9 +38,9 @@ struct Program::State {
     constants.arena.limit_steps(steps_max);
   }
   std::string text;
-  Evaluation constants;  // nodes and folded values
+  Evaluation constants;  // texts, lists and types of nodes, and folded values
   Checked checked;
-  Node* root = nullptr;
+  std::vector<Node> tree;        // the root first
   bool refuses_failing = false;  // conversions of constants, as Kubernetes does
   size_t folded_bytes = 0, pattern_memory = 0;
 
@@ -164,7 +165,25 @@ struct Program::State {
     return false;
   }
 
-  bool fold(Mistake& mistake) { return fold(*root, mistake); }
+  // Returns whether an evaluation does not visit the node's arguments: the parts of a path or of a qualified
+  // name, and what was folded.
+  static bool is_leaf(const Node& node) {
+    return node.op == Op::kLiteral || node.op == Op::kLocal || node.op == Op::kVariable ||
+           node.op == Op::kAttribute || (node.op == Op::kHas && node.slot >= 0);
+  }
+  static size_t count(const Node& node) {
+    size_t out = 1;
+    if (!is_leaf(node))
+      for (const Node* arg : node.args()) out += count(*arg);
+    return out;
+  }
+  // Copies the nodes that evaluations visit. Requires: the tree has room, because nodes point to each other.
+  Node* keep(const Node& node) {
+    Node& kept = tree.emplace_back(node);
+    if (is_leaf(node)) kept.arg_count = 0;
+    for (uint32_t i = 0; i < kept.arg_count; ++i) kept.arg_list[i] = keep(*kept.arg_list[i]);
+    return &kept;
+  }
 };
 
 int Place::column(std::string_view text, int32_t offset) {
@@ -191,11 +210,12 @@ Result<Program> Program::compile(std::string text, const Environment& environmen
   state->refuses_failing = environment.has_device;
   Mistake mistake;
   Arena& arena = state->constants.arena;
-  state->root = parse(state->text, {.macros = environment.macros}, arena, mistake);
+  std::deque<Node> nodes;
+  Node* root = parse(state->text, {.macros = environment.macros}, nodes, arena, mistake);
   const bool is_good =
-      state->root != nullptr && check(*state->root, environment, arena, state->checked, mistake) &&
-      (!environment.check || (state->compile_patterns(*state->root, mistake) && state->fold(mistake) &&
-                              state->compile_patterns(*state->root, mistake, true)));
+      root != nullptr && check(*root, environment, arena, state->checked, mistake) &&
+      (!environment.check || (state->compile_patterns(*root, mistake) && state->fold(*root, mistake) &&
+                              state->compile_patterns(*root, mistake, true)));
   mistake.steps = state->constants.steps();
   if (!is_good) {
     if (arena.is_worn_out()) mistake.what = kTooMuchWork;
@@ -203,19 +223,21 @@ Result<Program> Program::compile(std::string text, const Environment& environmen
     return Error{Errc::kInvalid, "column " + std::to_string(Place::column(state->text, mistake.offset)) +
                                      ": " + mistake.what};
   }
+  state->tree.reserve(State::count(*root));
+  state->keep(*root);
   return Program(std::move(state));
 }
 
 const std::string& Program::text() const { return state_->text; }
-const Node& Program::root() const { return *state_->root; }
+const Node& Program::root() const { return state_->tree.front(); }
 const std::vector<Path>& Program::paths() const { return state_->checked.paths; }
 size_t Program::locals() const { return state_->checked.locals; }
-const Type& Program::type() const { return *state_->root->type; }
+const Type& Program::type() const { return *root().type; }
 uint64_t Program::compile_steps() const { return state_->constants.steps(); }
 size_t Program::memory() const {
   const Checked& checked = state_->checked;
   return sizeof(State) + state_->text.capacity() + state_->constants.arena.held() +
-         checked.paths.capacity() * sizeof(Path) +
+         state_->tree.capacity() * sizeof(Node) + checked.paths.capacity() * sizeof(Path) +
          checked.patterns.capacity() * (sizeof(checked.patterns[0]) + sizeof(Regex)) + state_->pattern_memory;
 }
 
