@@ -121,7 +121,7 @@ std::map<std::string, std::string> link_names(const hotplug::Inventory& inventor
 
 bool EntryNames::is_anothers(const std::string& name, const std::string& base,
                              const hotplug::HostDevice& link) {
-  if (taken_.contains(name)) return true;
+  if (is_taken(name)) return true;
   const auto at = published_.find(name);
   if (at != published_.end() && inventory_.find(at->second) != nullptr) return at->second != link.id.text;
   return reads_as_anothers(name, base);
@@ -150,10 +150,21 @@ std::string EntryNames::name(const hotplug::HostDevice& device, const std::strin
     const bool is_published = stands != published_.end() && stands->second == device.id.text;
     if (is_published || is_anothers(name, base, device)) name = std::move(hashed);
   }
-  if (!kube::is_dns_label(name)) return "";
-  const size_t taken = taken_.size();
-  taken_.insert(taken_.end(), name);  // names mostly come in order
-  return taken_.size() > taken ? name : "";
+  return kube::is_dns_label(name) && take(name) ? name : "";
+}
+
+bool EntryNames::is_taken(const std::string& name) const {
+  return std::binary_search(taken_.begin(), taken_.end(), name);
+}
+
+bool EntryNames::take(const std::string& name) {
+  auto place = taken_.end();
+  if (!taken_.empty() && name <= taken_.back()) {
+    place = std::lower_bound(taken_.begin(), taken_.end(), name);
+    if (*place == name) return false;
+  }
+  taken_.insert(place, name);
+  return true;
 }
 
 std::string exposure_pool_name(const std::string& node, const hotplug::HostDevice& device) {

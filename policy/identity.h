@@ -54,10 +54,13 @@ class EntryNames {
  private:
   bool is_anothers(const std::string& name, const std::string& base, const hotplug::HostDevice& link);
   bool reads_as_anothers(const std::string& name, const std::string& base);
+  bool is_taken(const std::string& name) const;
+  // Returns false if it is taken.
+  bool take(const std::string& name);
 
   const hotplug::Inventory& inventory_;
   const std::map<std::string, std::string>& published_;
-  std::set<std::string> taken_;
+  std::vector<std::string> taken_;               // ascending, which names mostly come in
   std::optional<std::set<std::string>> labels_;  // of all links; computed on first use
 };
 

@@ -234,13 +234,14 @@ class Surveying {
     return memory_.of_excludes[column] == was_of_exclude ? at : -1;
   }
 
+  // A question whose answers are all kept is done when their steps are within the cap, without a look at the
+  // devices.
   void ask(const std::vector<size_t>& some, uint64_t cap, std::vector<Usage>& used) {
     std::vector<size_t> left;
     for (const size_t q : some)
-      if (const uint64_t steps = kept_steps(questions_[q], columns_[q]);
-          steps == SelectorMemory::kNotAll || steps > cap)
+      if (const uint64_t steps = kept_steps(questions_[q], columns_[q]); steps == SelectorMemory::kNotAll)
         left.push_back(q);
-      else
+      else if (steps <= cap)
         used[q] = {steps, true};
     if (!left.empty()) ask_each(left, cap, used);
   }

@@ -69,11 +69,11 @@ class ExposureDecision {
                       .is_exclusive = is_exclusive,
                       .host_use = policy.host_use,
                       .draft = make,
-                      .readiness = policy.readiness,
+                      .demand = demand_of(policy.readiness, in_.settings.readiness),
                       .group = exposure.exclusion_group,
                       .is_moved = is_moved(exposure),
                       .base = base};
-    require_pf_query(now_, device, policy.readiness);
+    require_pf_query(now_, device, offer.demand);
     if (auto no = gates_.ask(offer)) return hold_back(std::move(*no), verdict);
     pools_[pool].push_back(
         {&device,

@@ -334,8 +334,12 @@ class Resolving {
   // matching ones are collected instead of checking each policy.
   void find_winners(const hotplug::HostDevice& device, const KeptAnswer* row, std::vector<Winner>& out) {
     hits_.clear();
-    for (size_t c = 0; c < asked_by_.size(); ++c)
-      if (row[c].says_yes()) hits_.insert(hits_.end(), asked_by_[c].begin(), asked_by_[c].end());
+    const KeptAnswer* const end = row + asked_by_.size();
+    for (const KeptAnswer* answer = row; answer != end; ++answer) {
+      if (!answer->says_yes()) continue;
+      const auto& exposes = asked_by_[static_cast<size_t>(answer - row)];
+      hits_.insert(hits_.end(), exposes.begin(), exposes.end());
+    }
     if (hits_.empty()) return;
     for (const int32_t hit : hits_) {
       const Column& expose = exposes_[static_cast<size_t>(hit)];

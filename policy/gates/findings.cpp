@@ -21,12 +21,9 @@ Track as_first_told(const Track& known, TimePoint asked, const ConditionSet& of_
 
 }  // namespace
 
-Findings::Findings(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness,
+Findings::Findings(const Inputs& in, const hotplug::HostDevice& device, const Demand& demand,
                    const std::function<Waiting()>& waiting)
-    : in_(in),
-      device_(device),
-      demand_(demand_of(readiness, in.settings.readiness)),
-      known_(in.tracks.find(device.id.text)) {
+    : in_(in), device_(device), demand_(demand), known_(in.tracks.find(device.id.text)) {
   const ConditionSet of_pf = asked_of_pf(in, device, demand_);
   const bool is_taken = known_ != nullptr && is_taken_for_granted(in, *known_, demand_);
   const Waiting how = of_pf.any() || is_taken ? waiting() : Waiting::kAsKnown;

@@ -24,7 +24,7 @@ class Findings {
   /// waiting: returns the mode for the entry; called at most once, and only if the result depends on it.
   /// Conditions that the daemon assumed at its start (Track::taken) count as met, except with kMissing.
   /// Requires: inputs and device outlive this object.
-  Findings(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness,
+  Findings(const Inputs& in, const hotplug::HostDevice& device, const Demand& demand,
            const std::function<Waiting()>& waiting);
   Findings(const Findings&) = delete;
 

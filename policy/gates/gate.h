@@ -38,7 +38,7 @@ struct Offer {
   bool is_exclusive;
   HostUseAllowance host_use;            // of the policy
   std::function<const Draft&()> draft;  // the entry as it would be sent; created on first use
-  Readiness readiness = {};             // of the policy
+  Demand demand = {};                   // the readiness that the policy requires
   std::string_view group = {};          // spec.exposure.exclusionGroup; "" if none
   bool is_moved = false;                // a CNI plugin of the entry moves the interface into the pod
   std::string_view base = {};           // the entry's name without the suffix of a persona; "" for a VF

@@ -23,11 +23,13 @@ class MayBeAllocated final : public Gate {
   static constexpr Outcome kOutcomes[] = {Outcome::kReserved};
 
   explicit MayBeAllocated(DecisionContext& context) : now_(context) {
-    for (const auto& [pool, holdings] : now_.in.holdings)
+    for (const auto& [pool, holdings] : now_.in.holdings) {
+      former_.try_emplace(pool, holdings, &Holding::entry);
       for (const Holding& holding : holdings) {
         const auto [at, is_new] = pools_of_.try_emplace(holding.device, Where{pool});
         at->second.is_several |= !is_new && at->second.pool != pool;
       }
+    }
   }
 
   // Entries of SriovResourcePolicies pass: they are exclusive, in one pool, and named after their function.
@@ -64,9 +66,8 @@ class MayBeAllocated final : public Gate {
   }
 
   const Holding* former(const Offer& offer) {
-    const auto pool = now_.in.holdings.find(offer.pool);
-    if (pool == now_.in.holdings.end()) return nullptr;
-    return former_.try_emplace(pool->first, pool->second, &Holding::entry).first->second.find(offer.entry);
+    const auto pool = former_.find(offer.pool);
+    return pool == former_.end() ? nullptr : pool->second.find(offer.entry);
   }
 
   DecisionContext& now_;

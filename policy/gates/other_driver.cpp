@@ -27,7 +27,7 @@ class OtherDriver final : public Gate {
       for (const Holding& holding : holdings)
         if (holding.entry == kUnknownEntry)
           unknown_pools_.insert(pool);
-        else
+        else if (!in_.policies->sriov.empty())
           exposed_[holding.device] |= holding.is_exclusive;
     if (in_.policies->exposures.empty()) return;
     auto last = vfs_.end();  // VFs of one PF are adjacent
@@ -151,7 +151,7 @@ class OtherDriver final : public Gate {
   DecisionContext& now_;
   const Inputs& in_;
   std::unordered_map<std::string_view, bool>
-      exposed_;                               // host devices that may be allocated; true: as a whole device
+      exposed_;  // host devices that may be allocated; true: as a whole device. Read for the other kind only
   std::set<std::string_view> unknown_pools_;  // pools that are reserved as a whole
   bool is_orphan_sriovs_ = false;  // the other driver has an entry of a VF whose PF is unreadable: it may
                                    // belong to any PF

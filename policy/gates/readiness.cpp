@@ -98,8 +98,7 @@ kube::DevicePtr as_tainted(kube::DevicePtr entry, const Findings& findings, Time
 // Returns the entry with binding conditions, if its policy has them. They depend only on the policy, so that
 // a change of readiness does not change the slice.
 kube::DevicePtr as_binding(const Inputs& in, const Offer& offer, kube::DevicePtr entry) {
-  const bool holds =
-      in.settings.binding_conditions && demand_of(offer.readiness, in.settings.readiness).hold_binding;
+  const bool holds = in.settings.binding_conditions && offer.demand.hold_binding;
   const std::string& driver = driver_of(in, offer.kind);
   std::vector<std::string> ready, lost;
   if (holds) {
@@ -135,26 +134,26 @@ kube::DevicePtr as_it_stood(const kube::Device& before, kube::DevicePtr entry) {
 
 kube::DevicePtr as_readied(const Inputs& in, const Settling& settling, const Offer& offer,
                            kube::DevicePtr entry) {
-  const Demand demand = demand_of(offer.readiness, in.settings.readiness);
-  const bool may_wait = asked_of_pf(in, offer.device, demand).any();
-  if (!may_wait && !may_taint(demand)) return settling.as_it_was(offer.device, offer.pool, std::move(entry));
+  const bool may_wait = asked_of_pf(in, offer.device, offer.demand).any();
+  if (!may_wait && !may_taint(offer.demand))
+    return settling.as_it_was(offer.device, offer.pool, std::move(entry));
   const std::string& driver = driver_of(in, offer.kind);
-  const Findings findings(in, offer.device, offer.readiness,
+  const Findings findings(in, offer.device, offer.demand,
                           [&] { return waiting_of(in, offer.device, place_of(offer)); });
   const kube::Device* before = findings.untold().is_any() ? stood_as(in, offer.pool, entry->name) : nullptr;
   if (before != nullptr) return as_tainted(as_it_stood(*before, std::move(entry)), findings, in.now, driver);
   entry = settling.as_it_was(offer.device, offer.pool, std::move(entry));
   if (!findings.untold().is_any()) return as_tainted(std::move(entry), findings, in.now, driver);
   // The published form is unknown. The known values decide, so that a taint is not removed.
-  const Findings known(in, offer.device, offer.readiness, [] { return Waiting::kAsKnown; });
+  const Findings known(in, offer.device, offer.demand, [] { return Waiting::kAsKnown; });
   return as_tainted(std::move(entry), known, in.now, driver);
 }
 
 std::string unready_text(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness,
                          const EntryPlace& place) {
-  const Findings findings(in, device, readiness, [&] { return waiting_of(in, device, place); });
+  const Demand demand = demand_of(readiness, in.settings.readiness);
+  const Findings findings(in, device, demand, [&] { return waiting_of(in, device, place); });
   const Readied& found = findings.found();
-  const Demand& demand = findings.demand();
   if (demand.with(OnLoss::kWithdraw, found.lost).any()) return "";
   const ConditionSet tainted = tainting(findings, in.now), kept = demand.with(OnLoss::kKeep, found.lost);
   if (tainted.none() && kept.none()) return "";
@@ -169,8 +168,8 @@ std::string unready_text(const Inputs& in, const hotplug::HostDevice& device, co
 
 }  // namespace
 
-void require_pf_query(DecisionContext& now, const hotplug::HostDevice& device, const Readiness& readiness) {
-  const ConditionSet asked = asked_of_pf(now.in, device, demand_of(readiness, now.in.settings.readiness));
+void require_pf_query(DecisionContext& now, const hotplug::HostDevice& device, const Demand& demand) {
+  const ConditionSet asked = asked_of_pf(now.in, device, demand);
   if (asked.none()) return;
   const TimePoint since = asked_since(now.in, device, asked);
   AskedOfPf& one = now.asked_of_pfs.try_emplace(device.id.text, AskedOfPf{asked, since}).first->second;
@@ -195,10 +194,10 @@ std::string offered_unready(const Inputs& in, const hotplug::HostDevice& device,
 
 std::string unreadiness(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness,
                         bool is_offered) {
-  const Findings findings(in, device, readiness,
+  const Demand demand = demand_of(readiness, in.settings.readiness);
+  const Findings findings(in, device, demand,
                           [&] { return is_offered ? Waiting::kPassed : Waiting::kAsKnown; });
   const ConditionSet unmet = findings.found().missing | findings.untold().conditions;
-  const Demand& demand = findings.demand();
   ConditionSet allowed = demand.with(OnLoss::kKeep, unmet);
   if (demand.taint_effect == TaintEffect::kNone) allowed |= demand.with(OnLoss::kTaint, unmet);
   return findings.text_of(unmet & ~allowed);
@@ -207,7 +206,7 @@ std::string unreadiness(const Inputs& in, const hotplug::HostDevice& device, con
 std::vector<Rule> readiness_rules(const Inputs& in, const hotplug::HostDevice& device,
                                   const Readiness& readiness, const std::string& policy,
                                   const EntryPlace* place) {
-  const Findings findings(in, device, readiness, [&] {
+  const Findings findings(in, device, demand_of(readiness, in.settings.readiness), [&] {
     return place == nullptr ? Waiting::kAsKnown : waiting_of(in, device, *place);
   });
   const ConditionSet& missing = findings.found().missing;
@@ -240,9 +239,9 @@ class ReadinessGate final : public Gate {
   explicit ReadinessGate(DecisionContext& context) : now_(context), in_(context.in) {}
 
   std::optional<Rejection> ask(const Offer& offer) override {
-    const Demand demand = demand_of(offer.readiness, in_.settings.readiness);
+    const Demand& demand = offer.demand;
     if (demand.conditions().none() && demand.stable_for == Millis{0}) return std::nullopt;
-    const Findings findings(in_, offer.device, offer.readiness,
+    const Findings findings(in_, offer.device, demand,
                             [&] { return waiting_of(in_, offer.device, place_of(offer)); });
     const Readied& found = findings.found();
     const bool is_kept = want_word(offer, findings);

@@ -73,8 +73,8 @@ class SriovDecision {
                       .is_exclusive = true,
                       .host_use = policy.host_use,
                       .draft = [&]() -> const Draft& { return *(draft = &entries_.of(vf, name, verdict)); },
-                      .readiness = policy.readiness};
-    require_pf_query(now_, vf, policy.readiness);
+                      .demand = demand_of(policy.readiness, in_.settings.readiness)};
+    require_pf_query(now_, vf, offer.demand);
     if (auto no = gates_.ask(offer)) {
       hold_back(vf, name, std::move(*no), verdict);
     } else {

@@ -6,6 +6,7 @@
 #include "policy/decide.h"
 #include "policy/exposure/resolve.h"
 #include "policy/exposure/selector.h"
+#include "policy/readiness/track.h"
 #include "policy/sriov/match.h"
 #include "policy/sriov/selection.h"
 #include "reactor/base/text.h"
@@ -109,6 +110,15 @@ std::vector<policy::ExposurePolicy> make_exposures(int policies, const std::stri
   return out;
 }
 
+// As in a daemon that knew the devices before this decision.
+void track_devices(policy::Inputs& inputs) {
+  policy::ReadinessBook book;
+  book.begin(std::make_shared<const hotplug::Inventory>(), {}, {}, /*all=*/false, TimePoint{Millis{1'000}});
+  book.look(inputs.inventory, {}, TimePoint{Millis{2'000}});
+  inputs.tracks = book.now();
+  inputs.now = TimePoint{Millis{3'000}};
+}
+
 std::shared_ptr<policy::Inputs> exposure_inputs(int pfs, int policies,
                                                 const std::string& taken = kEverySecondPf) {
   auto inputs = std::make_shared<policy::Inputs>();
@@ -116,6 +126,7 @@ std::shared_ptr<policy::Inputs> exposure_inputs(int pfs, int policies,
   inputs->policies = std::make_shared<const policy::PolicySet>(
       policy::make_policy_set({}, {}, policy::share(make_exposures(policies, taken))));
   inputs->node.name = "node-a";
+  track_devices(*inputs);
   return inputs;
 }
 
@@ -159,6 +170,7 @@ void compare_edits(size_t& sink, bool is_published) {
     std::shared_ptr<policy::Inputs> next;
     policy::Decision last = policy::decide(inputs);
     if (is_published) {
+      inputs->before_at = inputs->now;
       inputs->holdings = last.offered;
       for (const auto& [pool, holdings] : last.offered)
         for (const policy::Holding& one : holdings) inputs->published.exposure.insert(one.entry);
@@ -226,6 +238,7 @@ int main() {
   inputs->policies =
       std::make_shared<const policy::PolicySet>(policy::make_policy_set(policy::share(make_policies()), {}));
   inputs->node.name = "node-a";
+  track_devices(*inputs);
   const auto selected = policy::policies_for_node(*inputs->policies, inputs->node);
 
   std::vector<Taken> taken;

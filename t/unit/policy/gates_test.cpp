@@ -63,7 +63,7 @@ struct World {
                         ++drafts;
                         return draft;
                       },
-                      {},
+                      demand_of({}, in.settings.readiness),
                       group,
                       is_moved,
                       base};
