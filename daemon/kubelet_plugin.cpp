@@ -16,6 +16,7 @@
 #include "kubelet/interfaces/host_interface.h"
 #include "kubelet/interfaces/native_interface.h"
 #include "kubelet/known_entries.h"
+#include "kubelet/network_namespace.h"
 #include "kubelet/node_host.h"
 #include "policy/identity.h"
 #include "reactor/base/text.h"
@@ -137,6 +138,7 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(HostProcess& proc
                 return reactor::net::connect_unix(loop, socket, kDialMax, std::move(then));
               },
           .is_back = [host = process.host](const std::string& pci) { return kubelet::is_back(*host, pci); },
+          .is_namespace = process.host->is_live() ? &kubelet::is_network_namespace : nullptr,
           .prepare_host = [sysctls](cni::Record& record) -> Result<Unit> {
             kubelet::note_host_interface(record);
             if (auto kept = kubelet::keep_host_links(record); !kept) return kept;
@@ -277,7 +279,11 @@ KubeletPlugin::KubeletPlugin(HostProcess& process, const config::Options& option
       interfaces_(interfaces(process, options)),
       preparer_(ports(process, options), knowledge(process),
                 {.on_prepared = [this](const policy::Prepared& one) { daemon_.take(one); },
-                 .on_unprepared = [this](const policy::Unprepared& one) { daemon_.take(one); },
+                 .on_unprepared =
+                     [this](const policy::Unprepared& one) {
+                       daemon_.take(one);
+                       plugin_.look_at_health();
+                     },
                  .on_held = [this](const std::string& by,
                                    const hotplug::HostDevice& facts) { daemon_.hold(by, facts); },
                  .on_let_go = [this](const std::string& by) { daemon_.let_go(by); },
@@ -329,9 +335,23 @@ void KubeletPlugin::start(std::function<void()> on_change) {
   });
 }
 
+std::set<std::string> KubeletPlugin::claims_of(const std::string& driver, const std::string& pool,
+                                               const std::string& device) const {
+  std::set<std::string> uids;
+  for (const auto& [key, claim] : preparer_.prepared())
+    if (claim.driver == driver &&
+        std::any_of(claim.devices.begin(), claim.devices.end(),
+                    [&](const auto& one) { return one.pool == pool && one.device == device; }))
+      uids.insert(claim.uid);
+  return uids;
+}
+
 kubelet::Plugin::Driver KubeletPlugin::driver(const std::string& name) {
   return {.name = name, .judge = [this, name, book = std::make_shared<kubelet::HealthBook>(name)] {
-            auto all = book->judge(daemon_.offer_of(name).desired_last(), *daemon_.host_inventory());
+            auto all = book->judge(daemon_.offer_of(name).desired_last(), *daemon_.host_inventory(),
+                                   [&](const std::string& pool, const std::string& device) {
+                                     return claims_of(name, pool, device);
+                                   });
             for (kubelet::DeviceHealth& one : all)
               if (one.trouble.empty()) one.trouble = interfaces_->trouble_of(name, one.pool, one.device);
             return all;

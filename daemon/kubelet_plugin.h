@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -72,6 +73,9 @@ class KubeletPlugin final : public Observer {
   bool idle() const { return preparer_.idle() && interfaces_->idle(); }
 
  private:
+  // Returns the uids of the prepared claims that have the entry.
+  std::set<std::string> claims_of(const std::string& driver, const std::string& pool,
+                                  const std::string& device) const;
   kubelet::Plugin::Driver driver(const std::string& name);
   // Requires: the daemon has decided.
   std::optional<kubelet::KnownEntry> find(const std::string& driver, const std::string& pool,

@@ -41,15 +41,25 @@ std::string trouble_of(const HostDevice& device, const hotplug::Inventory& inven
 }
 
 std::vector<DeviceHealth> HealthBook::judge(const std::vector<policy::DesiredPool>& offered,
-                                            const hotplug::Inventory& inventory) {
+                                            const hotplug::Inventory& inventory, const ClaimsOf& claims_of) {
   learn(offered, inventory);
   std::vector<DeviceHealth> all;
   all.reserve(known_.size());
-  for (const auto& [name, known] : known_) {
+  for (auto& [name, known] : known_) {
     const HostDevice* device = inventory.find(known.id);
-    all.push_back({name.first, name.second,
-                   device == nullptr ? known.id + " is gone from the host"
-                                     : trouble_of(*device, inventory, known.had_driver)});
+    // A link that is missing may be in its pod.
+    const bool is_missing = device == nullptr && hotplug::PciAddress::decode(known.id);
+    if (is_missing || !known.missed_by.empty()) {
+      std::set<std::string> claims = claims_of(name.first, name.second);
+      if (!is_missing)
+        std::erase_if(claims, [&](const std::string& uid) { return !known.missed_by.contains(uid); });
+      known.missed_by = std::move(claims);
+    }
+    std::string trouble = device == nullptr ? known.id + " is gone from the host"
+                                            : trouble_of(*device, inventory, known.had_driver);
+    if (trouble.empty() && !known.missed_by.empty())
+      trouble = known.id + " was removed and is there again, but not in its pod: delete the pod";
+    all.push_back({name.first, name.second, std::move(trouble)});
   }
   return all;
 }

@@ -1,6 +1,8 @@
 #pragma once
 // Problems of the devices that a driver offers or offered, from the host's facts. Pure.
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,17 +29,21 @@ class HealthBook {
  public:
   explicit HealthBook(const std::string& driver) : interface_key_(driver + "/ifName") {}
 
+  /// Returns the uids of the prepared claims that have the entry.
+  using ClaimsOf = std::function<std::set<std::string>(const std::string& pool, const std::string& device)>;
   /// Returns all entries that are or were offered, sorted by pool and name. A device that is not in the
   /// inventory is reported as missing. A function without a driver is healthy if it had none when it was
-  /// first seen (it may be for vfio-pci).
+  /// first seen (it may be for vfio-pci). A function that was missing while a claim had it stays in trouble
+  /// until the claim ends, because the pod has nothing of the new one.
   std::vector<DeviceHealth> judge(const std::vector<policy::DesiredPool>& offered,
-                                  const hotplug::Inventory& inventory);
+                                  const hotplug::Inventory& inventory, const ClaimsOf& claims_of);
 
  private:
   struct Known {
     std::string id;           // of the host device
     bool had_driver = false;  // at the first judge()
     bool is_offered = false;
+    std::set<std::string> missed_by;  // prepared claims that had it while it was missing
   };
   // Adds new entries, in the order of the pools, and marks entries that are no longer offered.
   void learn(const std::vector<policy::DesiredPool>& offered, const hotplug::Inventory& inventory);

@@ -1,9 +1,14 @@
 #include "kubelet/network_namespace.h"
 
+#include <fcntl.h>
+#include <linux/nsfs.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 
 #include <cerrno>
+
+#include "reactor/descriptor.h"
 
 namespace sliced::kubelet {
 namespace {
@@ -41,6 +46,12 @@ int in_namespace(int network_namespace, const std::function<void()>& act) {
     return error;
   ::pthread_join(thread, nullptr);
   return call.error;
+}
+
+bool is_network_namespace(const std::string& path) {
+  const reactor::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) return errno != ENOENT && errno != ENOTDIR;
+  return ::ioctl(file.get(), NS_GET_NSTYPE) == CLONE_NEWNET;
 }
 
 }  // namespace sliced::kubelet

@@ -1,6 +1,7 @@
 #pragma once
 // Runs code in another network namespace.
 #include <functional>
+#include <string>
 
 namespace sliced::kubelet {
 
@@ -12,5 +13,10 @@ inline constexpr int kOwnNamespace = -1;
 /// call if the namespace cannot be entered or no thread can be started (std::thread would end the process
 /// then).
 int in_namespace(int network_namespace, const std::function<void()>& act);
+
+/// Returns whether the file is a network namespace. The file of a namespace's bind mount (/run/netns/NAME) stays when the
+/// mount is gone: then it is an empty file of the directory's own file system. True if the file cannot be opened although
+/// it may exist.
+bool is_network_namespace(const std::string& path);
 
 }  // namespace sliced::kubelet

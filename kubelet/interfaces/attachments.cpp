@@ -53,6 +53,10 @@ Namespace open_namespace(const std::string& path) {
           }};
 }
 
+bool is_there(const std::string& path, const std::function<bool(const std::string&)>& is_namespace) {
+  return is_namespace ? is_namespace(path) : access(path.c_str(), F_OK) == 0;
+}
+
 // The path by which a plugin, a child process, finds it.
 std::string path_of(const Namespace& held) {
   return held ? "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(*held) : "";
@@ -127,7 +131,7 @@ void Attachments::start(std::function<void()> ready) {
   auto found = std::make_shared<Result<cni::Records::All>>(Error{Errc::kTimeout, "the disk does not answer"});
   auto open = std::make_shared<std::map<NamespaceKey, Namespace>>();
   start_job_ = ports_.executor.run(
-      [found, open, records = ports_.records, base = ports_.addresses] {
+      [found, open, records = ports_.records, base = ports_.addresses, is_namespace = ports_.is_namespace] {
         *found = records->read("");
         if (!*found) return;
         std::set<std::string> used;
@@ -135,9 +139,12 @@ void Attachments::start(std::function<void()> ready) {
           used.insert(cni::host_local_directory(record.config, record.network, base));
         if (!base.empty()) cni::remove_unused_networks(base, used);
         (void)records->remove_temporaries();  // harmless if they remain
-        for (const cni::Record& record : (*found)->records)
-          if (Namespace& held = (*open)[namespace_key(record.attachment)]; held == nullptr)
-            held = open_namespace(record.attachment.network_namespace);
+        for (const cni::Record& record : (*found)->records) {
+          const std::string& path = record.attachment.network_namespace;
+          if (Namespace& held = (*open)[namespace_key(record.attachment)];
+              held == nullptr && is_there(path, is_namespace))
+            held = open_namespace(path);
+        }
       },
       kDiskMax,
       [this, found, open, ready = std::move(ready)](bool finished) {
@@ -455,12 +462,12 @@ void Attachments::begin_detach(const std::shared_ptr<Work>& work) {
   on_disk(
       work,
       [work, path = work->record.attachment.network_namespace, device = work->record.attachment.device,
-       held = at->second.network_namespace, is_back = ports_.is_back,
+       held = at->second.network_namespace, is_back = ports_.is_back, is_namespace = ports_.is_namespace,
        before_del = ports_.before_del](const cni::Records&) -> Result<Unit> {
-        work->has_namespace = access(path.c_str(), F_OK) == 0;
+        work->has_namespace = is_there(path, is_namespace);
         // An interface on a shared link ends with its namespace.
         work->is_back = !work->has_namespace && !held && (device.empty() || (is_back && is_back(device)));
-        const Namespace there = held ? held : open_namespace(path);
+        const Namespace there = held || !work->has_namespace ? held : open_namespace(path);
         return before_del && there ? before_del(work->record, *there) : Result<Unit>(Unit{});
       },
       [this, work](const Result<Unit>& ready) { ready ? wait_for_del(work) : bring_back(work, ready); });
@@ -490,7 +497,7 @@ void Attachments::run_del(const std::shared_ptr<Work>& work) {
   }
   cni::Attachment attachment = work->record.attachment;
   // The runtime may have removed it while this waited.
-  if (!work->has_namespace || access(attachment.network_namespace.c_str(), F_OK) != 0)
+  if (!work->has_namespace || !is_there(attachment.network_namespace, ports_.is_namespace))
     attachment.network_namespace = path_of(kept_[cni::record_name(attachment)].network_namespace);
   work->run = ports_.run(*std::move(network), cni::Command::kDel, std::move(attachment), work->record.result,
                          kDetachMax, [this, work](Result<cni::Attached> undone) {
@@ -513,7 +520,8 @@ void Attachments::bring_back(const std::shared_ptr<Work>& work, const Result<Uni
           restore(work->record);
           (void)records.write(work->record);
         }
-        Namespace there = held ? held : open_namespace(work->record.attachment.network_namespace);
+        Namespace there =
+            held || !work->has_namespace ? held : open_namespace(work->record.attachment.network_namespace);
         auto back = bring && there ? bring(work->record, *there) : Result<Unit>(Unit{});
         if (!undone && !back)
           return Error{undone.error().code, undone.error().what + "; " + back.error().what};

@@ -59,6 +59,9 @@ class Attachments {
     /// Returns whether no interface of that function can be in a network namespace other than the host's
     /// (kubelet/node_host.h, is_back()). Called on a worker, may block. Null: never.
     std::function<bool(const std::string& pci)> is_back = {};
+    /// is_network_namespace() (kubelet/network_namespace.h): a file that is none counts as a namespace that is
+    /// gone. Called on a worker. Null: every existing file is one.
+    std::function<bool(const std::string& path)> is_namespace = {};
     int tries_max = 10;  // about 4 minutes
     /// Completes a record before ADD, and protects the host's settings (kubelet/interfaces/host_interface.h):
     /// host_interface, host_sysctls, config. An error refuses the sandbox before any plugin runs. Called on a

@@ -40,6 +40,7 @@ Interfaces::Interfaces(Ports ports, Settings settings, std::function<const Prepa
                     .run = ports_.run,
                     .random = ports_.random,
                     .is_back = ports_.is_back,
+                    .is_namespace = ports_.is_namespace,
                     .prepare_host = ports_.prepare_host,
                     .restore_host_sysctls = ports_.restore_host_sysctls,
                     .host_addresses = ports_.host_addresses,

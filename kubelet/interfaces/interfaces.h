@@ -33,6 +33,7 @@ class Interfaces final : public InterfacePort {
     nri::Plugin::Dial dial;
     reactor::Random random = reactor::system_random();
     std::function<bool(const std::string& pci)> is_back = {};            // see Attachments::Ports
+    std::function<bool(const std::string& path)> is_namespace = {};      // see Attachments::Ports
     std::function<Result<Unit>(cni::Record& record)> prepare_host = {};  // see Attachments::Ports
     std::function<void(cni::Record& record)> restore_host_sysctls = {};  // see Attachments::Ports
     ReadHostAddresses host_addresses = {};                               // see Attachments::Ports

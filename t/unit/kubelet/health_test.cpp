@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+
 namespace sliced::kubelet {
 namespace {
 
@@ -53,18 +56,25 @@ struct HealthWorld {
   // In order: br0, PF, VF.
   std::vector<std::string> troubles() {
     std::vector<std::string> all;
-    for (const DeviceHealth& device : book.judge(offered, inventory)) all.push_back(device.trouble);
+    for (const DeviceHealth& device : judge()) all.push_back(device.trouble);
     return all;
+  }
+  std::vector<DeviceHealth> judge() {
+    return book.judge(offered, inventory, [this](const std::string& pool, const std::string& device) {
+      const auto at = claims.find(pool + "/" + device);
+      return at == claims.end() ? std::set<std::string>{} : at->second;
+    });
   }
   hotplug::Inventory inventory;
   std::vector<policy::DesiredPool> offered;
   HealthBook book{"d.example"};
+  std::map<std::string, std::set<std::string>> claims;
 };
 using Troubles = std::vector<std::string>;
 
 TEST(KubeletHealth, AllIsWell) {
   HealthWorld world;
-  EXPECT_EQ(world.book.judge(world.offered, world.inventory),
+  EXPECT_EQ(world.judge(),
             (std::vector<DeviceHealth>{
                 {"net", "br0-x", ""}, {"pool", "0000-03-00-0", ""}, {"pool", "0000-03-00-2-s", ""}}))
       << "a VF that nobody uses is down, and so is a bridge without ports";
@@ -105,6 +115,27 @@ TEST(KubeletHealth, AnEntryThatIsWithdrawnMayStillBeAPods) {
   EXPECT_EQ(world.troubles(), (Troubles{"", "", "0000:03:00.2 is gone from the host"}));
 }
 
+// ovn-kubernetes/ovn-kubernetes#6786: a DPU reboots, and its VFs vanish and come back below running pods. Red when a pod that lost
+// its interface is said to have a healthy device.
+TEST(KubeletHealth, ADeviceThatComesBackIsNotInItsPod) {
+  HealthWorld world;
+  const HostDevice vf = world.at("0000:03:00.2");
+  world.claims["pool/0000-03-00-2-s"] = {"uid-a"};
+  EXPECT_EQ(world.troubles(), (Troubles{"", "", ""}));
+  world.inventory.devices.erase("0000:03:00.2");
+  EXPECT_EQ(world.troubles()[2], "0000:03:00.2 is gone from the host");
+  world.add(vf);
+  EXPECT_EQ(world.troubles()[2],
+            "0000:03:00.2 was removed and is there again, but not in its pod: delete the pod");
+  world.claims["pool/0000-03-00-2-s"] = {"uid-b"};
+  EXPECT_EQ(world.troubles()[2], "") << "the next pod has the new one";
+  world.claims.clear();
+  world.inventory.devices.erase("0000:03:00.2");
+  EXPECT_EQ(world.troubles()[2], "0000:03:00.2 is gone from the host");
+  world.add(vf);
+  EXPECT_EQ(world.troubles()[2], "") << "no pod had it";
+}
+
 TEST(KubeletHealth, NoDriverIsNoLossWhereThereNeverWasOne) {
   HealthWorld world;
   world.at("0000:03:00.2").driver = "";
@@ -118,7 +149,7 @@ TEST(KubeletHealth, NamesAreBoundedAndWhatIsOfferedComesFirst) {
     for (size_t i = 0; i < count; ++i)
       devices.push_back(HealthWorld::entry(prefix + std::to_string(i), "br0"));
     world.offered = {{.driver = "d.example", .name = "net", .devices = std::move(devices)}};
-    return world.book.judge(world.offered, world.inventory);
+    return world.judge();
   };
   EXPECT_EQ(names("a", kHealthEntriesMax).size(), kHealthEntriesMax);
   const auto now = names("b", 10);

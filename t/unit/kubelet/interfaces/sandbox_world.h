@@ -50,6 +50,10 @@ struct Node {
                         << R"(\"ips\":[{\"interface\":0,\"address\":\"10.1.0.7/24\"}]}")" << "\n";
     chmod(path.c_str(), 0755);
   }
+  /// The bind mount is gone: the file that it was on is there.
+  void lose_mount(const std::string& sandbox) const {
+    std::ofstream(directory + "/netns-" + sandbox) << "no namespace";
+  }
   std::string text(const std::string& name) const {
     std::ifstream file(directory + "/" + name);
     std::stringstream all;
@@ -60,7 +64,7 @@ struct Node {
   void erase(const std::string& name) const { std::filesystem::remove(directory + "/" + name); }
   /// A network namespace's file.
   std::string netns(const std::string& sandbox) const {
-    touch("netns-" + sandbox);
+    if (!std::filesystem::exists(directory + "/netns-" + sandbox)) touch("netns-" + sandbox);
     return directory + "/netns-" + sandbox;
   }
   /// "ADD a net1" of each call. ADDs for one sandbox run at once: those that follow one another are sorted.
@@ -146,6 +150,12 @@ struct Daemon {
                  },
              .random = [] { return 0.0; },
              .is_back = [&node](const std::string&) { return node.is_back.load(); },
+             .is_namespace =
+                 [](const std::string& path) {
+                   std::error_code gone;
+                   const auto size = std::filesystem::file_size(path, gone);
+                   return !gone && size != std::string_view("no namespace").size();
+                 },
              .tries_max = 2,
              .prepare_host = [&node, sysctls = sysctls](cni::Record& record) -> Result<Unit> {
                sysctls->note(record);

@@ -769,6 +769,23 @@ TEST_F(SandboxesTest, WhatCanNeverBeUndoneIsGivenUpForTheNextPodOnceItsSandboxIs
   EXPECT_EQ(world.node.calls().back(), "ADD b net1") << "and never undone below it";
 }
 
+// k8snetworkplumbingwg/sriov-cni#447: the bind mount of a namespace vanishes, and its file stays. Plugins refuse that file, so DEL
+// never succeeds and the device stays locked. Red when the file is taken for the namespace.
+TEST_F(SandboxesTest, AFileThatIsNoNamespaceAnyMoreCountsAsGone) {
+  World world(*this);
+  world.node.plugin(
+      "vf",
+      "[ -n \"$CNI_NETNS\" ] && grep -q 'no namespace' \"$CNI_NETNS\" && { echo unknown FS magic >&2; exit 1; }");
+  world.node.prepare("uid-a", "net1");
+  EXPECT_EQ(world.run("a"), "");
+  world.node.lose_mount("a");
+  world.start();  // a daemon that held the namespace open still has it
+  world.node.is_back = true;
+  EXPECT_EQ(world.stop("a"), "");
+  EXPECT_EQ(world.node.records(), 0u);
+  EXPECT_EQ(world.node.brought_back, 0u) << "from a file";
+}
+
 // Red when records of shared devices pile up: each sandbox that the kubelet tries leaves one.
 TEST_F(SandboxesTest, AnInterfaceOnASharedDeviceIsGivenUpOnceItsSandboxIsGone) {
   World world(*this);
