@@ -9,7 +9,7 @@
 namespace sliced::cli {
 
 std::unique_ptr<daemon::Daemon> decide_once(daemon::HostProcess& process, const config::Options& options) {
-  daemon::Ports ports = process.daemon_ports(/*live_events=*/false);
+  daemon::DaemonPorts ports = process.daemon_ports(/*live_events=*/false);
   ports.boot = daemon::boot_of(process, options);
   auto daemon = std::make_unique<daemon::Daemon>(std::move(ports), options);
   daemon->allow_polling();

@@ -22,8 +22,8 @@ Result<HostFiles> open_host_files(const config::Options& options) {
   return out;
 }
 
-hotplug::HostSource::Ports file_ports(daemon::Process& process, const HostFiles& files) {
-  hotplug::HostSource::Ports ports{process.loop.scheduler(), *process.executor, files.view, {}, *process.log};
+hotplug::HostSourcePorts file_ports(daemon::Process& process, const HostFiles& files) {
+  hotplug::HostSourcePorts ports{process.loop.scheduler(), *process.executor, files.view, {}, *process.log};
   if (files.recorded != nullptr)  // of the enforced settings, only MAC addresses are recorded
     ports.read_vf_configs = [its = files.recorded](int ifindex) -> Result<std::map<int, hotplug::VfConfig>> {
       std::map<int, hotplug::VfConfig> configs;

@@ -27,6 +27,6 @@ Result<HostFiles> open_host_files(const config::Options& options);
 
 /// Returns the ports of a HostSource that reads these files once. VF settings are those of the snapshot;
 /// those of the running system are unknown. process outlives the ports.
-hotplug::HostSource::Ports file_ports(daemon::Process& process, const HostFiles& files);
+hotplug::HostSourcePorts file_ports(daemon::Process& process, const HostFiles& files);
 
 }  // namespace sliced::cli

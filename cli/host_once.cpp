@@ -8,7 +8,7 @@ void complain_of_slow_host() {
   daemon::complain("the host could not be read within " + std::to_string(kReadHostMax.count() / 1000) + " s");
 }
 
-hotplug::InventoryPtr read_host_once(daemon::Process& process, hotplug::HostSource::Ports ports) {
+hotplug::InventoryPtr read_host_once(daemon::Process& process, hotplug::HostSourcePorts ports) {
   hotplug::InventoryPtr inventory;
   hotplug::HostSource source(std::move(ports),
                              [&](const hotplug::InventoryUpdate& update) { inventory = update.now; });

@@ -12,6 +12,6 @@ void complain_of_slow_host();
 
 /// ports: of `process`, without live events (file_ports(), HostProcess::host_ports()). Returns nullptr and
 /// reports on stderr if the host cannot be read in time.
-hotplug::InventoryPtr read_host_once(daemon::Process& process, hotplug::HostSource::Ports ports);
+hotplug::InventoryPtr read_host_once(daemon::Process& process, hotplug::HostSourcePorts ports);
 
 }  // namespace sliced::cli

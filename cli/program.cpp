@@ -47,7 +47,7 @@ int run_program(config::Program program, std::span<const CommandWork> commands,
   mallopt(M_MMAP_THRESHOLD, 64 * 1024);
   daemon::speak_as(program);
   daemon::open_standard_files();
-  const config::Loaded loaded = config::load(program, arguments, config::process_ports());
+  const config::Loaded loaded = config::load(program, arguments, config::process_inputs());
   for (const std::string& problem : loaded.problems) daemon::complain(problem);
   if (!loaded.problems.empty()) return daemon::kExitError;
   if (loaded.wants_help) return help(loaded.options);

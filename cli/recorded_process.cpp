@@ -23,8 +23,8 @@ class RecordedProcess final : public daemon::HostProcess {
       if (auto opened = process->open_cluster(); !opened) return std::move(opened.error());
     return std::unique_ptr<daemon::HostProcess>(std::move(process));
   }
-  hotplug::HostSource::Ports host_ports(bool live_events) override {
-    hotplug::HostSource::Ports ports = daemon::HostProcess::host_ports(live_events);
+  hotplug::HostSourcePorts host_ports(bool live_events) override {
+    hotplug::HostSourcePorts ports = daemon::HostProcess::host_ports(live_events);
     ports.read_vf_configs = file_ports(*this, files_).read_vf_configs;
     return ports;
   }

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "daemon/status/verdict_table.h"
-#include "hotplug/told_facts.h"
+#include "hotplug/visit_facts.h"
 #include "kube/objects/yaml.h"
 #include "reactor/base/table.h"
 #include "reactor/base/text.h"

@@ -20,8 +20,8 @@ constexpr Millis kListMax{30'000};
 constexpr kube::JsonLimits kFileLimits{.size_max = 64u << 20, .depth_max = 64, .nodes_max = 8'000'000};
 
 // driver: "" for all.
-Result<std::vector<Item>> list_slices(const kube::Ports& ports, const Wait& wait, const std::string& driver,
-                                      const std::string& node) {
+Result<std::vector<Item>> list_slices(const kube::ClusterPorts& ports, const Wait& wait,
+                                      const std::string& driver, const std::string& node) {
   std::optional<std::vector<Item>> listed;
   const auto watcher = watchers::make_slice_watcher(ports, driver, node, [&](const SourceEvent<Item>& event) {
     if (const auto* list = std::get_if<Relisted<Item>>(&event)) listed = list->all;
@@ -56,8 +56,8 @@ void take(std::vector<Item> items, FoundSlices& out) {
 
 }  // namespace
 
-Result<FoundSlices> slices_of_cluster(const kube::Ports& ports, const Wait& wait, const std::string& node,
-                                      const std::vector<std::string>& own_drivers) {
+Result<FoundSlices> slices_of_cluster(const kube::ClusterPorts& ports, const Wait& wait,
+                                      const std::string& node, const std::vector<std::string>& own_drivers) {
   FoundSlices out;
   auto all = list_slices(ports, wait, "", node);
   if (all) {

@@ -24,8 +24,8 @@ using Wait = std::function<void(const std::function<bool()>& done, Millis longes
 
 /// Returns the slices of this node, of all drivers; if these may not be listed, those of sliced's drivers.
 /// Waits at most 30 s for each list. Errors: the list that failed, and the reason.
-Result<FoundSlices> slices_of_cluster(const kube::Ports& ports, const Wait& wait, const std::string& node,
-                                      const std::vector<std::string>& own_drivers);
+Result<FoundSlices> slices_of_cluster(const kube::ClusterPorts& ports, const Wait& wait,
+                                      const std::string& node, const std::vector<std::string>& own_drivers);
 
 /// Returns the slices in these files, of any node; "-" is standard input. Other kinds are ignored.
 FoundSlices slices_of_files(const std::vector<std::string>& paths);

@@ -151,7 +151,7 @@ struct Report {
     errors += twice - kTwiceMax - 1;
   }
   // last: the file in which the last object is.
-  kubectl::Told told(const std::string& last) {
+  kubectl::CommandOutput output(const std::string& last) {
     add_networks();
     add_ignored();
     add_more_twice();
@@ -227,7 +227,7 @@ void validate_file(const std::string& file, const webhook::Drivers& drivers, Rep
 Result<Unit> validate_kind(kubectl::ClusterObjects& objects, const kube::Resource& kind,
                            const config::Options& options, const webhook::Drivers& drivers, Report& report) {
   const Report before = report;
-  const kubectl::ListTold told{
+  const kubectl::ListHandlers handlers{
       .on_object =
           [&](kube::Json object) {
             object.set("apiVersion", kube::api_version(kind));
@@ -235,11 +235,11 @@ Result<Unit> validate_kind(kubectl::ClusterObjects& objects, const kube::Resourc
           },
       .on_bad = [&](const std::string& what) { report.add(kCluster, 0, true, what); },
       .on_anew = [&] { report = before; }};
-  auto listed = objects.list(kind, "", told);
+  auto listed = objects.list(kind, "", handlers);
   if (!listed && listed.error().code == Errc::kDenied && kind.namespaced) {
     report = before;
     const auto all = listed.error();
-    listed = objects.list(kind, options.namespace_, told);
+    listed = objects.list(kind, options.namespace_, handlers);
     if (listed)
       report.add(
           kCluster, 0, false,
@@ -274,8 +274,9 @@ void validate_schema(kubectl::ClusterObjects& objects, const kube::Resource& kin
           watchers::remedy_for_dropped(*dropped));
 }
 
-Result<kubectl::Told> validate_cluster(kubectl::ClusterObjects& objects, const config::Options& options,
-                                       const webhook::Drivers& drivers) {
+Result<kubectl::CommandOutput> validate_cluster(kubectl::ClusterObjects& objects,
+                                                const config::Options& options,
+                                                const webhook::Drivers& drivers) {
   Report report;
   for (const kube::Resource* kind :
        {&kube::kDeviceClasses, &kube::kSriovResourcePolicies, &kube::kDeviceAttributes,
@@ -285,7 +286,7 @@ Result<kubectl::Told> validate_cluster(kubectl::ClusterObjects& objects, const c
   validate_schema(objects, kube::kSriovResourcePolicies, policy::sriov_policy_fields(), report);
   validate_schema(objects, kube::kDeviceAttributes, policy::device_attributes_fields(), report);
   validate_schema(objects, kube::kDeviceExposurePolicies, policy::exposure_policy_fields(), report);
-  return report.told(kCluster);
+  return report.output(kCluster);
 }
 
 }  // namespace
@@ -298,8 +299,8 @@ int validate(const config::Options& options) {
     });
   Report report;
   for (const std::string& file : options.arguments) validate_file(file, drivers, report);
-  const kubectl::Told told = report.told(options.arguments.back());
-  return daemon::print(told.text) ? told.exit : daemon::kExitError;
+  const kubectl::CommandOutput output = report.output(options.arguments.back());
+  return daemon::print(output.text) ? output.exit : daemon::kExitError;
 }
 
 }  // namespace sliced::cli

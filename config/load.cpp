@@ -224,9 +224,10 @@ void read_file_keys(const std::string& path, const kube::Json& document, std::ve
     problems.push_back(path + ": " + and_more(unknown - kProblemsMax, "unknown setting"));
 }
 
-std::vector<Setting> read_config_file(const std::string& path, const Ports& ports, Problems& problems) {
+std::vector<Setting> read_config_file(const std::string& path, const ProcessInputs& process,
+                                      Problems& problems) {
   std::vector<Setting> settings;
-  const Result<std::string> text = ports.read_file(path);
+  const Result<std::string> text = process.read_file(path);
   if (!text) {
     problems.push_back(path + ": " + text.error().what);
     return settings;
@@ -251,12 +252,12 @@ const Setting* last_of(const std::vector<Setting>& settings, std::string_view na
 // Returns the environment's settings that the command accepts and no flag overrides. An empty variable counts
 // as unset.
 std::vector<Setting> read_environment(const std::vector<Setting>& flags, const CommandInfo& command,
-                                      const Ports& ports) {
+                                      const ProcessInputs& process) {
   std::vector<Setting> settings;
   for (const OptionInfo& option : option_table()) {
     if (option.env == nullptr || !takes(command, option) || last_of(flags, option.name) != nullptr) continue;
     if ((option.not_from_env & bit(command.id)) != 0) continue;
-    const auto text = ports.env(option.env);
+    const auto text = process.env(option.env);
     if (text && !text->empty())
       settings.push_back({&option, *text, std::string("environment ") + option.env});
   }
@@ -369,20 +370,21 @@ void check_together(const Options& options, Problems& problems) {
     problems.push_back("--file: holds slices, which are asked with --slices; add it");
 }
 
-void default_node_name(const CommandInfo& command, const Ports& ports, Options& options, Problems& problems) {
+void default_node_name(const CommandInfo& command, const ProcessInputs& process, Options& options,
+                       Problems& problems) {
   const OptionInfo& option = *find_option("node-name");
   const bool is_asked =
       options.command != Command::kWaitForConfig || options.wait_for.how == ConfiguredBy::How::kNodeState;
   if (!takes(command, option) || !options.node_name.empty() || !is_asked) return;
-  const std::string wrong = option.parse(lower(ports.host_name), options);
+  const std::string wrong = option.parse(lower(process.host_name), options);
   if (!wrong.empty())
-    problems.push_back("host name " + in_quotes(ports.host_name) + " cannot stand for the node's: " + wrong +
-                       "; give --node-name or NODE_NAME");
+    problems.push_back("host name " + in_quotes(process.host_name) +
+                       " cannot stand for the node's: " + wrong + "; give --node-name or NODE_NAME");
 }
 
 // Finds the cluster as kubectl does, unless --cluster is given.
 void find_kubeconfig(const std::vector<Setting>& flags, const std::vector<Setting>& environment,
-                     const Ports& ports, Options& options, Problems& problems) {
+                     const ProcessInputs& process, Options& options, Problems& problems) {
   const bool is_named = last_of(flags, "cluster") != nullptr;
   if (is_named && (!options.kubeconfig.empty() || !options.context.empty()))
     problems.push_back("--kubeconfig and --context: contradict --cluster; give it or them");
@@ -390,7 +392,7 @@ void find_kubeconfig(const std::vector<Setting>& flags, const std::vector<Settin
   const bool is_asked = !options.kubeconfig.empty() || !options.context.empty();
   if (!is_asked && last_of(environment, "cluster") != nullptr) return;
   KubeconfigFile file{.path = options.kubeconfig, .context = options.context};
-  const std::string named = ports.env("KUBECONFIG").value_or("");
+  const std::string named = process.env("KUBECONFIG").value_or("");
   if (file.path.empty())
     for (const std::string_view path : split(named, ':')) {
       if (path.empty()) continue;
@@ -400,7 +402,7 @@ void find_kubeconfig(const std::vector<Setting>& flags, const std::vector<Settin
         file.others.emplace_back(path);
     }
   if (file.path.empty()) {
-    const auto home = ports.env("HOME");
+    const auto home = process.env("HOME");
     if (!home || home->empty())
       return problems.push_back("no cluster is named: give --kubeconfig or --cluster, or set KUBECONFIG");
     file.path = *home + "/.kube/config";
@@ -472,13 +474,13 @@ Loaded refused(Program program, Problems problems) {
 
 }  // namespace
 
-Ports process_ports() {
-  Ports ports;
-  ports.env = [](const char* name) -> std::optional<std::string> {
+ProcessInputs process_inputs() {
+  ProcessInputs process;
+  process.env = [](const char* name) -> std::optional<std::string> {
     const char* text = std::getenv(name);
     return text == nullptr ? std::nullopt : std::optional<std::string>(text);
   };
-  ports.read_file = [](const std::string& path) -> Result<std::string> {
+  process.read_file = [](const std::string& path) -> Result<std::string> {
     struct stat is{};
     // Reading a pipe would block, at a reload the loop.
     if (stat(path.c_str(), &is) == 0 && S_ISFIFO(is.st_mode))
@@ -494,11 +496,11 @@ Ports process_ports() {
     return bytes;
   };
   char host_name[256] = {};
-  if (gethostname(host_name, sizeof host_name - 1) == 0) ports.host_name = host_name;
-  return ports;
+  if (gethostname(host_name, sizeof host_name - 1) == 0) process.host_name = host_name;
+  return process;
 }
 
-Loaded load(Program program, const std::vector<std::string>& arguments, const Ports& ports) {
+Loaded load(Program program, const std::vector<std::string>& arguments, const ProcessInputs& process) {
   CommandLine line = read_command_line(program, arguments);
   const bool wants_help = last_of(line.settings, "help") != nullptr;
   if (line.version && !wants_help) line.words = {"version"};
@@ -530,11 +532,11 @@ Loaded load(Program program, const std::vector<std::string>& arguments, const Po
   if (command->id == Command::kWhy || command->id == Command::kWebhook) options.namespace_.clear();
   check_flags(program, *command, line.settings, problems);
   check_arguments(*command, options, problems);
-  const std::vector<Setting> environment = read_environment(line.settings, *command, ports);
+  const std::vector<Setting> environment = read_environment(line.settings, *command, process);
   const Setting* file = last_of(line.settings, "config");
   if (file == nullptr) file = last_of(environment, "config");
   if (file != nullptr && !file->text.empty())
-    apply(read_config_file(file->text, ports, problems), options, problems);
+    apply(read_config_file(file->text, process, problems), options, problems);
   apply(environment, options, problems);
   apply(line.settings, options, problems);
   if (command->id == Command::kDevices) take_node(options, problems);
@@ -543,18 +545,19 @@ Loaded load(Program program, const std::vector<std::string>& arguments, const Po
   if (line.is_kubectls_cluster && command->id == Command::kValidate && !options.arguments.empty())
     problems.push_back("--cluster: contradicts " + in_quotes(options.arguments[0], 64) +
                        ", which is checked without a cluster; give one of them");
-  if (is_kubectls) find_kubeconfig(line.settings, environment, ports, options, problems);
+  if (is_kubectls) find_kubeconfig(line.settings, environment, process, options, problems);
   check_together(options, problems);
   const Setting* sign = last_of(line.settings, "for");
   check_sign(options, sign != nullptr && !sign->text.empty(), problems);
-  default_node_name(*command, ports, options, problems);
+  default_node_name(*command, process, options, problems);
   return loaded;
 }
 
-Reloaded reload(const Options& running, const std::vector<std::string>& arguments, const Ports& ports) {
+Reloaded reload(const Options& running, const std::vector<std::string>& arguments,
+                const ProcessInputs& process) {
   Reloaded reloaded;
   reloaded.options = running;
-  const Loaded loaded = load(running.program, arguments, ports);
+  const Loaded loaded = load(running.program, arguments, process);
   reloaded.problems = loaded.problems;
   if (!reloaded.problems.empty()) return reloaded;
   for (const OptionInfo& option : option_table()) {

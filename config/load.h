@@ -15,13 +15,13 @@ namespace sliced::config {
 /// Inputs from the process other than its arguments; tests have their own. host_name: from gethostname(2); in
 /// lower case it is the default of the node's name. read_file blocks; it is called for the configuration file
 /// only.
-struct Ports {
+struct ProcessInputs {
   std::function<std::optional<std::string>(const char* name)> env;
   std::function<Result<std::string>(const std::string& path)> read_file;
   std::string host_name;
 };
 /// The process' own. Its read_file: at most 1 MiB, otherwise kTooLarge; kIo for all other errors.
-Ports process_ports();
+ProcessInputs process_inputs();
 
 struct Loaded {
   Options options;
@@ -41,7 +41,7 @@ struct Loaded {
 ///  - Problems, each with its source: an option that the command does not accept, an option that appears
 ///    twice in the file, an unknown key. A command of another program is a problem that names that program
 ///    and its package.
-Loaded load(Program program, const std::vector<std::string>& arguments, const Ports& ports);
+Loaded load(Program program, const std::vector<std::string>& arguments, const ProcessInputs& process);
 
 /// The result of a SIGHUP: the file and the environment are read again, with the same command line.
 struct Reloaded {
@@ -54,6 +54,7 @@ struct Reloaded {
 /// With any problem nothing changes: `options` are the running ones. An option of the command line keeps its
 /// value, regardless of file and environment. Options are compared by their texts (OptionInfo::print), so two
 /// spellings of one value are equal.
-Reloaded reload(const Options& running, const std::vector<std::string>& arguments, const Ports& ports);
+Reloaded reload(const Options& running, const std::vector<std::string>& arguments,
+                const ProcessInputs& process);
 
 }  // namespace sliced::config

@@ -5,7 +5,7 @@
 
 namespace sliced::daemon {
 
-AdminMacs::AdminMacs(Ports ports, Handlers handlers)
+AdminMacs::AdminMacs(AdminMacPorts ports, Handlers handlers)
     : ports_(std::move(ports)), handlers_(std::move(handlers)) {}
 
 void AdminMacs::take(std::vector<policy::MissingMac> missing, const hotplug::Inventory& host) {

@@ -31,17 +31,18 @@ namespace sliced::daemon {
 /// the driver.
 using SetMissingMac = std::function<Result<policy::MacOutcome>(const policy::MissingMac& what)>;
 
+struct AdminMacPorts {
+  reactor::Scheduler& scheduler;
+  reactor::Executor& executor;
+  Log& log;
+  SetMissingMac set;
+};
+
 class AdminMacs {
  public:
   /// The driver's time limit, above the kernel's own ten seconds.
   static constexpr Millis kSetMax{15'000};
 
-  struct Ports {
-    reactor::Scheduler& scheduler;
-    reactor::Executor& executor;
-    Log& log;
-    SetMissingMac set;
-  };
   struct Handlers {
     /// Returns whether the VF is in use; called right before each write.
     std::function<bool(const std::string& vf)> is_taken;
@@ -50,7 +51,7 @@ class AdminMacs {
     /// An address that was not due at the last take() is due: take() is to be called again.
     std::function<void()> on_due;
   };
-  AdminMacs(Ports ports, Handlers handlers);
+  AdminMacs(AdminMacPorts ports, Handlers handlers);
 
   /// Replaces the addresses that are not written yet by those that are missing now.
   void take(std::vector<policy::MissingMac> missing, const hotplug::Inventory& host);
@@ -60,7 +61,7 @@ class AdminMacs {
   void end(const policy::MissingMac& what, const Result<policy::MacOutcome>& outcome);
   void fail(const policy::MissingMac& what, const Error& why);
 
-  const Ports ports_;
+  const AdminMacPorts ports_;
   const Handlers handlers_;
   policy::MacAttempts attempts_;
   std::deque<policy::MissingMac> due_;

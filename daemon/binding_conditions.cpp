@@ -110,11 +110,11 @@ std::optional<AllocatedClaim> with_conditions(const AllocatedClaim& claim, const
   bool is_other = false;
   for (const AllocatedDevice& device : claim.devices) {
     if (device.driver != driver) continue;
-    AllocatedDevice& said = out.devices.emplace_back(device);
-    if (const auto word = judge(device)) say(said, *word, now);
+    AllocatedDevice& written = out.devices.emplace_back(device);
+    if (const auto judged = judge(device)) say(written, *judged, now);
     // An apply takes back what it leaves out.
-    is_other |= said != device;
-    if (said.conditions.empty()) out.devices.pop_back();
+    is_other |= written != device;
+    if (written.conditions.empty()) out.devices.pop_back();
   }
   if (!is_other) return std::nullopt;
   return out;
@@ -212,10 +212,10 @@ void BindingConditions::on_written(const Key& key, const AllocatedClaim& sent) {
   due_.erase(key);
   if (const auto at = claims_.find(key.first); at != claims_.end() && at->second.uid == sent.uid)
     for (AllocatedDevice& device : at->second.devices)
-      for (const AllocatedDevice& said : sent.devices)
+      for (const AllocatedDevice& written : sent.devices)
         if (std::tie(device.driver, device.pool, device.device, device.share_id) ==
-            std::tie(said.driver, said.pool, said.device, said.share_id))
-          device.conditions = said.conditions;
+            std::tie(written.driver, written.pool, written.device, written.share_id))
+          device.conditions = written.conditions;
   look_at(key.first);
 }
 

@@ -81,7 +81,7 @@ std::string encode_conditions(const AllocatedClaim& claim);
 class BindingConditions final : private watchers::ObjectSink {
  public:
   struct Surroundings {
-    kube::Ports ports;
+    kube::ClusterPorts ports;
     std::set<std::string> drivers;
     JudgeDevice judge;
     /// Returns true if a device of the claim is prepared: its pod is bound, and its conditions are not

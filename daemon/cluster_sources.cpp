@@ -27,7 +27,7 @@ std::vector<SchemaCheck::Kind> schemas_of(const PolicyResources& policies) {
 
 }  // namespace
 
-ClusterSources::ClusterSources(kube::Ports ports, const Scope& scope, ClusterEvents& events)
+ClusterSources::ClusterSources(kube::ClusterPorts ports, const Scope& scope, ClusterEvents& events)
     : events_(events),
       is_directory_(scope.is_directory),
       sources_(make_sources(ports, scope)),
@@ -40,7 +40,7 @@ void ClusterSources::on_sync_state() {
   events_.on_sync_state();
 }
 
-std::vector<ClusterSources::Named> ClusterSources::make_sources(const kube::Ports& ports,
+std::vector<ClusterSources::Named> ClusterSources::make_sources(const kube::ClusterPorts& ports,
                                                                 const Scope& scope) {
   std::vector<Named> out;
   out.push_back({"node " + scope.node, kube::kNodes,
@@ -55,7 +55,7 @@ std::vector<ClusterSources::Named> ClusterSources::make_sources(const kube::Port
   return out;
 }
 
-void ClusterSources::add_slices(std::vector<Named>& out, const kube::Ports& ports, const Scope& scope,
+void ClusterSources::add_slices(std::vector<Named>& out, const kube::ClusterPorts& ports, const Scope& scope,
                                 size_t i) {
   const Driver& driver = scope.drivers[i];
   auto watcher = watchers::make_slice_watcher(
@@ -66,7 +66,7 @@ void ClusterSources::add_slices(std::vector<Named>& out, const kube::Ports& port
 }
 
 template <class Policy>
-void ClusterSources::add_policies(std::vector<Named>& out, const kube::Ports& ports,
+void ClusterSources::add_policies(std::vector<Named>& out, const kube::ClusterPorts& ports,
                                   const std::optional<PolicyResource<Policy>>& kind) {
   if (!kind) return;
   const auto on_event = [this, resource = kind->resource](const PolicyEvent<Policy>& event) {

@@ -63,7 +63,7 @@ class ClusterSources {
   };
 
   /// events outlives this object.
-  ClusterSources(kube::Ports ports, const Scope& scope, ClusterEvents& events);
+  ClusterSources(kube::ClusterPorts ports, const Scope& scope, ClusterEvents& events);
 
   /// Starts all sources at the same time. Called once.
   void start();
@@ -92,11 +92,12 @@ class ClusterSources {
     std::unique_ptr<watchers::Source> watcher;
   };
   // Creates the Node's source first, then for each driver those of its slices and of its policies.
-  std::vector<Named> make_sources(const kube::Ports& ports, const Scope& scope);
-  void add_slices(std::vector<Named>& out, const kube::Ports& ports, const Scope& scope, size_t driver);
+  std::vector<Named> make_sources(const kube::ClusterPorts& ports, const Scope& scope);
+  void add_slices(std::vector<Named>& out, const kube::ClusterPorts& ports, const Scope& scope,
+                  size_t driver);
   // Requests the kind's schema with each list, before the list is reported. Adds nothing if the kind is off.
   template <class Policy>
-  void add_policies(std::vector<Named>& out, const kube::Ports& ports,
+  void add_policies(std::vector<Named>& out, const kube::ClusterPorts& ports,
                     const std::optional<PolicyResource<Policy>>& kind);
   void on_sync_state();
   /// Describes the sources whose initial sync is not complete.

@@ -23,7 +23,7 @@ constexpr size_t kSriovSlicesBytesMax = 10u << 20, kExposureSlicesBytesMax = 24u
 constexpr Millis kBehindMax{2'000};
 
 // Longest wait of the first decision for PFs. It is shorter than the time for which their answers count as
-// current (policy/gates/pf_word.h).
+// current (policy/gates/stale_conditions.h).
 constexpr Millis kFirstWordMax{1'500};
 
 bool has_interface_here(const hotplug::Inventory& host, const hotplug::PciAddress& pf) {
@@ -47,7 +47,7 @@ bool uses_list_attributes(const policy::PolicySet& policies) {
 
 // ---- composition
 
-Daemon::Daemon(Ports ports, config::Options options)
+Daemon::Daemon(DaemonPorts ports, config::Options options)
     : scheduler_(ports.host.scheduler),
       executor_(ports.host.executor),
       log_(ports.host.log),
@@ -94,13 +94,13 @@ std::unique_ptr<AdminMacs> Daemon::make_admin_macs(SetMissingMac set) {
     return nullptr;
   }
   return std::make_unique<AdminMacs>(
-      AdminMacs::Ports{scheduler_, executor_, log_, std::move(set)},
+      AdminMacPorts{scheduler_, executor_, log_, std::move(set)},
       AdminMacs::Handlers{.is_taken = [this](const std::string& vf) { return held_.is_held(vf); },
                           .on_set = [this](const auto& pf) { host_.read_again(pf, "a MAC address was set"); },
                           .on_due = [this] { set_missing_macs(); }});
 }
 
-PoolPublisher Daemon::make_offer(Driver which, kube::Ports ports) {
+PoolPublisher Daemon::make_offer(Driver which, kube::ClusterPorts ports) {
   const std::string& driver = which == kSriov ? options_.sriov_driver_name : options_.exposure_driver_name;
   return PoolPublisher(std::move(ports), driver,
                        {.on_refused = [this] { mark("the API server refused a device"); },
@@ -360,7 +360,7 @@ void Daemon::want_node_state(const policy::PolicySet& policies) {
 void Daemon::look_at_sign() {
   const bool is_known = node_states_.is_wanted() && !node_states_.is_awaited() && inventory()->version > 0;
   if (!is_node_state_awaited() || !is_known) return;
-  std::string why = policy::unconfigured_by(node_states_.word(), node_states_.over(inventory()),
+  std::string why = policy::unconfigured_by(node_states_.reading(), node_states_.over(inventory()),
                                             options_.until_configured.allows_empty);
   if (why == state_.unconfigured) return;
   awaits_node_state_ = !why.empty();
@@ -376,7 +376,7 @@ void Daemon::set_missing_macs() {
   const std::set<std::string> allocated = charges_.ledger().known_allocated();
   const auto is_taken = [&](const std::string& id) { return held_.is_held(id) || allocated.contains(id); };
   admin_macs_->take(
-      policy::missing_macs({*state_.decision, *host_.inventory(), node_states_.word(), is_taken}),
+      policy::missing_macs({*state_.decision, *host_.inventory(), node_states_.reading(), is_taken}),
       *host_.inventory());
 }
 
@@ -422,7 +422,7 @@ void Daemon::begin_charges() {
 // If the policies arrive late, the PFs' answers are older than them. The PFs are queried again and the
 // decision is repeated, so that the first slice of a node is not empty.
 bool Daemon::asks_before_first(const policy::Decision& first) {
-  std::set<hotplug::PciAddress> pfs = first.untold_pfs;
+  std::set<hotplug::PciAddress> pfs = first.pfs_to_query;
   std::erase_if(pfs, [this](const auto& pf) { return !has_interface_here(*host_.inventory(), pf); });
   if (pfs.empty()) return false;
   if (!first_asked_at_) {

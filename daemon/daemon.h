@@ -39,8 +39,8 @@ namespace sliced::daemon {
 
 /// All nondeterministic inputs: time, threads, log, host, cluster, random numbers. They outlive the daemon.
 /// `host` contains the scheduler, the executor and the log for all parts.
-struct Ports {
-  hotplug::HostSource::Ports host;
+struct DaemonPorts {
+  hotplug::HostSourcePorts host;
   kube::Cluster& cluster;
   reactor::Random random;
   SetMissingMac set_missing_mac = {};  // empty: the host is read-only
@@ -57,7 +57,7 @@ struct Ports {
 /// progress; published slices stay.
 class Daemon final : private ClusterEvents {
  public:
-  Daemon(Ports ports, config::Options options);
+  Daemon(DaemonPorts ports, config::Options options);
 
   /// An observer subscribes with a member: `Subscription subscription_{daemon.observers(), *this};`
   Observers& observers() { return observers_; }
@@ -151,7 +151,7 @@ class Daemon final : private ClusterEvents {
  private:
   // Creates the publisher of one driver, with handlers for refused devices, lost features, settled pools and
   // unknown slices.
-  PoolPublisher make_offer(Driver which, kube::Ports ports);
+  PoolPublisher make_offer(Driver which, kube::ClusterPorts ports);
   // Returns nullptr without --configure.
   std::unique_ptr<AdminMacs> make_admin_macs(SetMissingMac set);
   ClusterSources::Scope scope() const;

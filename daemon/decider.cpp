@@ -39,7 +39,7 @@ struct Decider::Attempt {
   policy::Decision decision = {};  // the worker's, until the job is finished
 };
 
-Decider::Decider(Ports ports, Handlers handlers)
+Decider::Decider(DeciderPorts ports, Handlers handlers)
     : ports_(std::move(ports)), handlers_(std::move(handlers)), backoff_(ports_.random, kBackoff) {}
 
 Decider::~Decider() {

@@ -38,6 +38,13 @@
 
 namespace sliced::daemon {
 
+struct DeciderPorts {
+  reactor::Scheduler& scheduler;
+  reactor::Executor& executor;
+  Log& log;
+  reactor::Random random;
+};
+
 class Decider {
  public:
   using InputsPtr = std::shared_ptr<const policy::Inputs>;
@@ -49,12 +56,6 @@ class Decider {
   static constexpr Millis kDecisionMax{5'000}, kDecisionMaxEver{120'000};
   static constexpr size_t kAbandonedMax = 3;  // of the executor's workers, which are shared
 
-  struct Ports {
-    reactor::Scheduler& scheduler;
-    reactor::Executor& executor;
-    Log& log;
-    reactor::Random random;
-  };
   struct Handlers {
     /// Returns the current inputs; nullptr if a source is missing, whose arrival calls mark().
     std::function<InputsPtr()> prepare;
@@ -75,7 +76,7 @@ class Decider {
     DurationHistogram took;
   };
 
-  Decider(Ports ports, Handlers handlers);
+  Decider(DeciderPorts ports, Handlers handlers);
   ~Decider();
 
   /// An input has changed. why: for the log; at most four different reasons per decision are kept.
@@ -116,7 +117,7 @@ class Decider {
   void try_again_later(const policy::Inputs& inputs, std::string what);
   bool is_overtaken(const Attempt& attempt);
 
-  const Ports ports_;
+  const DeciderPorts ports_;
   const Handlers handlers_;
   CallbackGuard callbacks_{"Decider"};
   State state_;

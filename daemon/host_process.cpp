@@ -26,8 +26,8 @@ Result<std::unique_ptr<HostProcess>> HostProcess::open(const config::Options& op
   return process;
 }
 
-hotplug::HostSource::Ports HostProcess::host_ports(bool live_events) {
-  hotplug::HostSource::Ports ports{loop.scheduler(), *executor, host, {}, *log};
+hotplug::HostSourcePorts HostProcess::host_ports(bool live_events) {
+  hotplug::HostSourcePorts ports{loop.scheduler(), *executor, host, {}, *log};
   if (host->is_live()) ports.read_vf_configs = hotplug::read_vf_configs;
   if (!live_events) return ports;
   if (host->is_live()) {
@@ -39,8 +39,8 @@ hotplug::HostSource::Ports HostProcess::host_ports(bool live_events) {
   return ports;
 }
 
-Ports HostProcess::daemon_ports(bool live_events) {
-  Ports ports{host_ports(live_events), *cluster, reactor::system_random()};
+DaemonPorts HostProcess::daemon_ports(bool live_events) {
+  DaemonPorts ports{host_ports(live_events), *cluster, reactor::system_random()};
   if (host->is_live())
     ports.set_missing_mac = [its = host](const policy::MissingMac& what) {
       return kubelet::set_missing_mac(*its, kubelet::write_missing_vf_mac, what);

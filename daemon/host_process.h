@@ -18,8 +18,8 @@ class HostProcess : public Process {
 
   /// Returns the real dependencies of a Daemon. Without live events (one-shot commands) the host is read
   /// once. Each call creates new event sources; their user opens them.
-  Ports daemon_ports(bool live_events);
-  virtual hotplug::HostSource::Ports host_ports(bool live_events);
+  DaemonPorts daemon_ports(bool live_events);
+  virtual hotplug::HostSourcePorts host_ports(bool live_events);
 
   const std::shared_ptr<const hotplug::HostView> host;
 

@@ -113,7 +113,7 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(HostProcess& proc
   reactor::Loop& loop = process.loop;
   const auto sysctls = std::make_shared<kubelet::HostSysctls>();
   return std::make_unique<kubelet::Interfaces>(
-      kubelet::Interfaces::Ports{
+      kubelet::InterfacesPorts{
           .cluster = *process.cluster,
           .scheduler = loop.scheduler(),
           .executor = *process.executor,
@@ -137,19 +137,20 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(HostProcess& proc
               [&loop, socket = options.nri_socket](reactor::net::OnConnected then) {
                 return reactor::net::connect_unix(loop, socket, kDialMax, std::move(then));
               },
-          .is_back = [host = process.host](const std::string& pci) { return kubelet::is_back(*host, pci); },
-          .is_namespace = process.host->is_live() ? &kubelet::is_network_namespace : nullptr,
-          .prepare_host = [sysctls](cni::Record& record) -> Result<Unit> {
-            kubelet::note_host_interface(record);
-            if (auto kept = kubelet::keep_host_links(record); !kept) return kept;
-            sysctls->note(record);
-            return Unit{};
-          },
-          .restore_host_sysctls = [sysctls](cni::Record& record) { sysctls->restore(record); },
-          .host_addresses = &kubelet::read_addresses,
-          .on_interface_moved = &kubelet::record_moved_interface,
-          .before_del = &kubelet::restore_names_in_sandbox,
-          .bring_back = &kubelet::bring_interface_back},
+          .host = {.is_back =
+                       [host = process.host](const std::string& pci) { return kubelet::is_back(*host, pci); },
+                   .is_namespace = process.host->is_live() ? &kubelet::is_network_namespace : nullptr,
+                   .prepare_host = [sysctls](cni::Record& record) -> Result<Unit> {
+                     kubelet::note_host_interface(record);
+                     if (auto kept = kubelet::keep_host_links(record); !kept) return kept;
+                     sysctls->note(record);
+                     return Unit{};
+                   },
+                   .restore_host_sysctls = [sysctls](cni::Record& record) { sysctls->restore(record); },
+                   .host_addresses = &kubelet::read_addresses,
+                   .on_interface_moved = &kubelet::record_moved_interface,
+                   .before_del = &kubelet::restore_names_in_sandbox,
+                   .bring_back = &kubelet::bring_interface_back}},
       kubelet::Interfaces::Settings{
           .runtime = {.name = options.nri_plugin_name,
                       .index = options.nri_plugin_index,
@@ -171,7 +172,7 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(HostProcess& proc
           .on_pod = [this](const auto& claim, const auto& pod) { preparer_.add_pod(claim, pod); }});
 }
 
-kubelet::ClaimPreparer::Ports KubeletPlugin::ports(HostProcess& process, const config::Options& options) {
+kubelet::PreparerPorts KubeletPlugin::ports(HostProcess& process, const config::Options& options) {
   const std::string directory = options.kubelet_plugins_directory + "/" + options.sriov_driver_name;
   return {*process.cluster,
           process.loop.scheduler(),
@@ -293,11 +294,11 @@ KubeletPlugin::KubeletPlugin(HostProcess& process, const config::Options& option
                 {.files = {.drivers = {options.sriov_driver_name, options.exposure_driver_name},
                            .device_info_directory = device_info_directory(process, options),
                            .writes_device_infos = is_multus(options),
-                           .tells_metadata = options.enable_device_metadata},
+                           .writes_metadata = options.enable_device_metadata},
                  .plan = {.names_interfaces = !is_multus(options),
                           .interface_prefix = options.interface_prefix,
                           .names_requests = options.kubevirt_environment,
-                          .tells_metadata = options.enable_device_metadata},
+                          .writes_metadata = options.enable_device_metadata},
                  .mac_annotation = options.mac_annotation}),
       plugin_({.loop = process.loop,
                .log = *process.log,

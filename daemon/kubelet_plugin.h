@@ -83,7 +83,7 @@ class KubeletPlugin final : public Observer {
   std::optional<DeviceWord> judge(const AllocatedDevice& device) const;
   bool is_own_pool(const std::string& driver, const std::string& pool) const;
   std::unique_ptr<kubelet::Interfaces> interfaces(HostProcess& process, const config::Options& options);
-  kubelet::ClaimPreparer::Ports ports(HostProcess& process, const config::Options& options);
+  kubelet::PreparerPorts ports(HostProcess& process, const config::Options& options);
   kubelet::ClaimPreparer::Knowledge knowledge(HostProcess& process);
 
   Daemon& daemon_;

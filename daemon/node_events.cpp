@@ -30,7 +30,7 @@ std::string policy_in(const policy::OfferChange& change) {
              : change.policy;
 }
 
-// nullopt: it is not there any more.
+// Returns nullopt if the policy no longer exists.
 std::optional<int64_t> generation_of(const policy::PolicySet& set, const std::string& policy) {
   for (const auto& one : set.sriov)
     if (policy == kube::kSriovResourcePolicies.kind + " " + text_of(one->id)) return one->generation;
@@ -39,7 +39,7 @@ std::optional<int64_t> generation_of(const policy::PolicySet& set, const std::st
   return std::nullopt;
 }
 
-// Whether one of the change's entries is of the device.
+// Returns true if one of the change's entries is for the device.
 bool has_entry_of(const policy::OfferChange& change, const std::string& device) {
   std::string dashed = device;
   std::ranges::replace_if(dashed, [](char c) { return c == ':' || c == '.'; }, '-');
@@ -71,7 +71,7 @@ std::string former_cause(const policy::Decision& decision, const std::string& de
     if (change.policy.empty() || !names_former_policy(change) || !has_entry_of(change, device)) continue;
     const std::string policy = policy_in(change);
     const auto generation = generation_of(*decision.inputs->policies, policy);
-    return generation ? with_generation(policy, *generation) + " does not select it any more"
+    return generation ? with_generation(policy, *generation) + " no longer selects it"
                       : policy + " was deleted";
   }
   return "no policy selects it";
@@ -81,7 +81,7 @@ std::string cause_of(const policy::Decision& decision, const std::string& device
                      const std::vector<status::PastChangePtr>& past) {
   using policy::Outcome;
   const policy::Withdrawer by = policy::withdrawer_of(decision, device);
-  if (!by.is_on_host) return "it is not on the host any more";
+  if (!by.is_on_host) return "it is no longer on the host";
   if (by.policy.empty()) return former_cause(decision, device, past);
   const std::string policy = with_generation(by.policy, by.generation), what(describe(by.outcome));
   const bool is_subject = by.outcome == Outcome::kExcluded || by.outcome == Outcome::kExcludeUnreadable ||
@@ -93,13 +93,13 @@ std::string cause_of(const policy::Decision& decision, const std::string& device
 
 std::string holder_text(const DeviceHolder& holder) {
   constexpr size_t kPodsNamed = 3;
-  if (holder.claim.empty()) return "a claim has it (kubectl sliced devices --on NODE shows which)";
+  if (holder.claim.empty()) return "a claim holds it (kubectl sliced devices --on NODE shows which)";
   std::string out = "claim " + holder.claim;
   for (size_t i = 0; i < std::min(kPodsNamed, holder.pods.size()); ++i)
     out += (i == 0 ? " (pod " : ", pod ") + holder.pods[i];
   if (holder.pods.size() > kPodsNamed)
     out += " and " + std::to_string(holder.pods.size() - kPodsNamed) + " more";
-  return out + (holder.pods.empty() ? " has it" : ") has it");
+  return out + (holder.pods.empty() ? " holds it" : ") holds it");
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ AllocatedDevices allocated_of(const kubelet::PreparedClaims& claims);
 class NodeEvents {
  public:
   struct Surroundings {
-    kube::Ports ports;
+    kube::ClusterPorts ports;
     reactor::Executor& executor;
     Daemon& daemon;
     std::string node;

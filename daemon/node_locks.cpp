@@ -15,7 +15,7 @@ constexpr const char* kOfWhat = "this driver and node";
 
 constexpr size_t kFileNameMax = 200;  // of the file system's 255
 
-RuntimePorts process_ports() {
+RuntimePorts process_inputs() {
   return {[](const char* name) -> std::optional<std::string> {
             const char* value = std::getenv(name);
             return value == nullptr ? std::nullopt : std::optional<std::string>(value);
@@ -58,7 +58,7 @@ std::string lock_file_name(const std::string& driver, const std::string& node) {
 }
 
 std::string runtime_directory(const config::Options& options) {
-  return find_runtime_directory(options.runtime_directory, process_ports());
+  return find_runtime_directory(options.runtime_directory, process_inputs());
 }
 
 Result<std::string> NodeLocks::prepare(const config::Options& options) {

@@ -46,7 +46,8 @@ NodeReporter::NodeReporter(Process& process, const config::Options& options, Dae
                            const status::History& history, const KubeletPlugin* plugin)
     : subscription_(daemon.observers(), *this) {
   if (!config::has_api_server(options.cluster)) return;
-  const kube::Ports ports{*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()};
+  const kube::ClusterPorts ports{*process.cluster, process.loop.scheduler(), *process.log,
+                                 reactor::system_random()};
   if (options.report == config::Switch::kOn)
     reports_ = std::make_unique<NodeReports>(
         NodeReports::Surroundings{.ports = ports,
@@ -99,7 +100,7 @@ void NodeReporter::add_to(status::Metrics& metrics) const {
   if (reports_) {
     const auto& counters = reports_->writer().counters();
     metrics.reports = {.made = counters.made,
-                       .taken = counters.taken,
+                       .succeeded = counters.succeeded,
                        .failed = counters.failed,
                        .bytes = counters.bytes,
                        .is_live = reports_->writer().sync_state().state == watchers::SyncState::State::kLive};
@@ -108,7 +109,7 @@ void NodeReporter::add_to(status::Metrics& metrics) const {
   if (events_) {
     const auto& counters = events_->writer().counters();
     metrics.events = {
-        {"succeeded", counters.taken}, {"failed", counters.failed}, {"rate-limited", counters.left_out}};
+        {"succeeded", counters.succeeded}, {"failed", counters.failed}, {"rate-limited", counters.left_out}};
   }
 }
 

@@ -22,7 +22,7 @@ namespace sliced::daemon {
 class NodeReports {
  public:
   struct Surroundings {
-    kube::Ports ports;
+    kube::ClusterPorts ports;
     reactor::Executor& executor;
     Daemon& daemon;
     std::string node;

@@ -66,7 +66,7 @@ std::function<std::optional<Millis>()> uptime_of(std::shared_ptr<const hotplug::
   };
 }
 
-NodeStateSource::NodeStateSource(kube::Ports ports, Place place, Boot boot,
+NodeStateSource::NodeStateSource(kube::ClusterPorts ports, Place place, Boot boot,
                                  std::function<void(std::string)> on_change)
     : ports_(std::move(ports)),
       place_(std::move(place)),
@@ -76,7 +76,7 @@ NodeStateSource::NodeStateSource(kube::Ports ports, Place place, Boot boot,
 void NodeStateSource::want(bool wanted) {
   if (wanted == is_wanted()) return;
   watcher_.reset();
-  word_ = {};
+  reading_ = {};
   unreadable_.clear();
   is_listed_ = false;
   host_ = nullptr;
@@ -87,7 +87,7 @@ void NodeStateSource::want(bool wanted) {
       kube::Scope{kube::kSriovNetworkNodeStates, place_.namespace_, "metadata.name=" + place_.node, false},
       decode, [this](const SourceEvent<Watcher::Item>& event) { on_event(event); },
       [this](const watchers::SyncState&) { note_sync_state(); });
-  word_.why = named() + " " + why_silent(watcher_->sync_state());
+  reading_.why = named() + " " + why_silent(watcher_->sync_state());
   first_answer_ = ports_.scheduler.after(kFirstAnswerMax, [this] {
     first_answer_.reset();
     on_change_("the node state is not waited for any longer");
@@ -101,7 +101,7 @@ void NodeStateSource::retry_now() {
 
 const policy::NodeState& NodeStateSource::over(const hotplug::InventoryPtr& host) {
   if (host_ == nullptr || host_ != host) {
-    over_ = policy::in_sync(word_, *host);
+    over_ = policy::in_sync(reading_, *host);
     host_ = host;
   }
   return over_;
@@ -188,7 +188,7 @@ void NodeStateSource::note_sync_state() {
   const watchers::SyncState& sync = watcher_->sync_state();
   // The known object stays, except if the kind was removed, which removes the object.
   if (is_listed_ && sync.state != watchers::SyncState::State::kAbsent) {
-    if (word_.object == nullptr && unreadable_.empty())
+    if (reading_.object == nullptr && unreadable_.empty())
       set({nullptr, missing(named()), true}, "node state is not there");
     return;
   }
@@ -196,14 +196,15 @@ void NodeStateSource::note_sync_state() {
       "node state is not known");
 }
 
-void NodeStateSource::set(policy::NodeStateWord word, std::string why) {
+void NodeStateSource::set(policy::NodeStateReading reading, std::string why) {
   const bool is_first = is_awaited();
   first_answer_.reset();
-  const bool is_same = (word.object == nullptr) == (word_.object == nullptr) && word.why == word_.why &&
-                       word.is_absent == word_.is_absent && word.no_evidence == word_.no_evidence &&
-                       (word.object == nullptr || *word.object == *word_.object);
+  const bool is_same = (reading.object == nullptr) == (reading_.object == nullptr) &&
+                       reading.why == reading_.why && reading.is_absent == reading_.is_absent &&
+                       reading.no_evidence == reading_.no_evidence &&
+                       (reading.object == nullptr || *reading.object == *reading_.object);
   if (is_same && !is_first) return;
-  word_ = std::move(word);
+  reading_ = std::move(reading);
   host_ = nullptr;
   on_change_(std::move(why));
 }

@@ -42,7 +42,8 @@ class NodeStateSource {
     std::function<void(const std::string& uid)> save_evidence = {};
   };
   /// on_change: the result of over() may have changed; why: for the log.
-  NodeStateSource(kube::Ports ports, Place place, Boot boot, std::function<void(std::string why)> on_change);
+  NodeStateSource(kube::ClusterPorts ports, Place place, Boot boot,
+                  std::function<void(std::string why)> on_change);
 
   /// Starts the watch, or ends it and forgets the object.
   void want(bool wanted);
@@ -64,7 +65,7 @@ class NodeStateSource {
   /// Returns the source; nullptr if it is not watched.
   const watchers::Source* source() const { return watcher_.get(); }
   /// The last known object, or why there is none. An outage does not change it.
-  const policy::NodeStateWord& word() const { return word_; }
+  const policy::NodeStateReading& reading() const { return reading_; }
   /// Returns where the object and this host differ, for the readiness condition nodeState. host: the
   /// inventory for decisions. Computed again if one of the two has changed; valid until the next call.
   const policy::NodeState& over(const hotplug::InventoryPtr& host);
@@ -74,7 +75,7 @@ class NodeStateSource {
   void take(const Watcher::Item* item);  // nullptr: there is none
   // Sets why no object is known, from the source's state.
   void note_sync_state();
-  void set(policy::NodeStateWord word, std::string why);
+  void set(policy::NodeStateReading reading, std::string why);
   // Looks for evidence that the operator wrote the object's status since the node booted. Either of:
   //  - the status differs from the first one that this process read, and is not long from before the boot;
   //  - managedFields: the status was written later than the boot;
@@ -87,7 +88,7 @@ class NodeStateSource {
   std::optional<int64_t> booted_at() const;
   std::string named() const;
 
-  const kube::Ports ports_;
+  const kube::ClusterPorts ports_;
   const Place place_;
   const Boot boot_;
   const std::function<void(std::string)> on_change_;
@@ -95,7 +96,7 @@ class NodeStateSource {
   std::optional<std::string> first_status_;
   std::optional<std::string> evident_uid_;    // uid of the object with evidence; nullopt: none
   mutable std::optional<int64_t> booted_at_;  // by the API server's clock, after it is known
-  policy::NodeStateWord word_;
+  policy::NodeStateReading reading_;
   std::string unreadable_;  // why the object cannot be decoded; "" if it can, or there is none
   bool is_listed_ = false;  // the source has listed
   reactor::Ticket first_answer_;

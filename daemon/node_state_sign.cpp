@@ -7,7 +7,7 @@
 
 namespace sliced::daemon {
 
-NodeStateSign::NodeStateSign(kube::Ports cluster, hotplug::HostSource::Ports host,
+NodeStateSign::NodeStateSign(kube::ClusterPorts cluster, hotplug::HostSourcePorts host,
                              NodeStateSource::Place place, NodeStateSource::Boot boot, bool allows_empty,
                              configured::OnChange on_change)
     : scheduler_(cluster.scheduler),
@@ -30,7 +30,7 @@ void NodeStateSign::look_soon() {
 void NodeStateSign::look() {
   if (is_seen_ || state_.is_awaited() || host_.inventory()->version == 0) return;
   const policy::NodeState& now = state_.over(host_.inventory());
-  std::string awaited = policy::unconfigured_by(state_.word(), now, allows_empty_);
+  std::string awaited = policy::unconfigured_by(state_.reading(), now, allows_empty_);
   // A PF's driver may not report changes of its settings, so the PFs are polled.
   std::set<hotplug::PciAddress> pfs;
   for (const auto& [pf, why] : now.out_of_sync)

@@ -16,7 +16,7 @@ namespace sliced::daemon {
 class NodeStateSign final : public configured::Sign {
  public:
   /// Permissions: get, list and watch on sriovnetworknodestates in that namespace.
-  NodeStateSign(kube::Ports cluster, hotplug::HostSource::Ports host, NodeStateSource::Place place,
+  NodeStateSign(kube::ClusterPorts cluster, hotplug::HostSourcePorts host, NodeStateSource::Place place,
                 NodeStateSource::Boot boot, bool allows_empty, configured::OnChange on_change);
 
   void start() override;

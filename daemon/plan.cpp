@@ -54,7 +54,7 @@ Plan make_plan(policy::Decision decision, std::string why, PlanContext context) 
   }
   plan.query_again = decision.awaited_pfs;
   plan.query_again.merge(context.out_of_sync);
-  plan.query_now = decision.untold_pfs;
+  plan.query_now = decision.pfs_to_query;
   plan.selecting_by_mac = policies_selecting_by_mac(decision);
   const bool is_any_new = std::ranges::any_of(plan.selecting_by_mac, [&](const auto& one) {
     return std::ranges::find(context.selecting_by_mac, one) == context.selecting_by_mac.end();

@@ -28,15 +28,15 @@ std::string some_of(const std::vector<std::string>& names) {
 
 }  // namespace
 
-PoolPublisher::PoolPublisher(kube::Ports ports, std::string driver, Handlers handlers)
+PoolPublisher::PoolPublisher(kube::ClusterPorts ports, std::string driver, Handlers handlers)
     : log_(ports.log),
       driver_(std::move(driver)),
       publisher_(std::move(ports), driver_,
                  {.on_refused =
-                      [this, told = std::move(handlers.on_refused)](auto entries) {
+                      [this, on_refused = std::move(handlers.on_refused)](auto entries) {
                         for (auto& entry : entries)
                           quarantine_[entry.name] = {entry.content_hash, std::move(entry.why)};
-                        told();
+                        on_refused();
                       },
                   .on_lost = std::move(handlers.on_lost),
                   .on_settled = std::move(handlers.on_settled),

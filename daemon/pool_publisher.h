@@ -34,7 +34,7 @@ class PoolPublisher {
     bool is_first = false;  // the first decision, which is logged even if nothing is offered
   };
 
-  PoolPublisher(kube::Ports ports, std::string driver, Handlers handlers);
+  PoolPublisher(kube::ClusterPorts ports, std::string driver, Handlers handlers);
   PoolPublisher(const PoolPublisher&) = delete;
 
   using Item = watchers::SliceWatcher::Item;

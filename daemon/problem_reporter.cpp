@@ -17,8 +17,8 @@ void for_each_problem(const PolicyBook& policies, const policy::Decision* decisi
 void ProblemReporter::say(const std::string& why) { log_.warning("not used as written", {{"why", why}}); }
 
 void ProblemReporter::tell(const PolicyBook& policies, const policy::Decision& decision, bool are_devices) {
-  const auto report_if_new = [this](RateLimitedLog& said, const std::string& text) {
-    if (said.note(text)) say(cut(text, kMessageBytesMax));
+  const auto report_if_new = [this](RateLimitedLog& log, const std::string& text) {
+    if (log.note(text)) say(cut(text, kMessageBytesMax));
   };
   for_each_problem(policies, &decision, [&](const std::string& text) { report_if_new(problems_, text); });
   for (const std::string& note : decision.notes)
@@ -33,8 +33,10 @@ void ProblemReporter::tell(const PolicyBook& policies, const policy::Decision& d
       log_.info(
           "waiting",
           {{"for", reason}, {"devices", devices.count}, {"such_as", devices.example}, {"why", devices.why}});
-  if (const size_t unsaid = waits_.end_round(); unsaid > 0) log_.info("waiting", {{"for", and_more(unsaid)}});
-  if (const size_t unsaid = problems_.end_round() + notes_.end_round(); unsaid > 0) say(and_more(unsaid));
+  if (const size_t unreported = waits_.end_round(); unreported > 0)
+    log_.info("waiting", {{"for", and_more(unreported)}});
+  if (const size_t unreported = problems_.end_round() + notes_.end_round(); unreported > 0)
+    say(and_more(unreported));
 }
 
 }  // namespace sliced::daemon

@@ -63,7 +63,7 @@ Result<std::unique_ptr<kube::Cluster>> Process::find_cluster() {
         std::make_unique<kube::DirectoryCluster>(loop, *log, directory->path, options_.namespace_));
   }
   std::unique_ptr<kube::CredentialSource> credentials;
-  kube::LoadingCredentials::Ports ports{loop, loop.scheduler(), *executor, *log, kube::system_wall_clock};
+  kube::CredentialPorts ports{loop, loop.scheduler(), *executor, *log, kube::system_wall_clock};
   if (const auto* file = std::get_if<config::KubeconfigFile>(&options_.cluster)) {
     kube::KubeconfigPlace place({file->path}, file->context);
     place.paths.insert(place.paths.end(), file->others.begin(), file->others.end());
@@ -77,7 +77,7 @@ Result<std::unique_ptr<kube::Cluster>> Process::find_cluster() {
     if (auto usable = kube::check_in_cluster_proxy(*paths); !usable) return std::move(usable.error());
     credentials = kube::in_cluster_credentials(std::move(ports), std::move(*paths));
   }
-  return std::unique_ptr<kube::Cluster>(std::make_unique<kube::ApiCluster>(kube::ApiCluster::Ports{
+  return std::unique_ptr<kube::Cluster>(std::make_unique<kube::ApiCluster>(kube::ApiPorts{
       loop.scheduler(), *log, std::move(credentials),
       [this](reactor::net::Endpoint endpoint, Millis deadline, reactor::net::OnConnected done) {
         return reactor::net::connect_tcp(loop, *executor, std::move(endpoint), deadline, std::move(done));
@@ -106,7 +106,7 @@ int Process::leave(int status, bool is_busy) {
 }
 
 bool reload(Process& process, config::Options& running, const std::vector<std::string>& arguments) {
-  const config::Reloaded again = config::reload(running, arguments, config::process_ports());
+  const config::Reloaded again = config::reload(running, arguments, config::process_inputs());
   for (const std::string& problem : again.problems)
     process.log->error("configuration not reloaded", {{"problem", problem}});
   if (!again.problems.empty()) return false;

@@ -57,16 +57,16 @@ void Reach::park_all_but_one(bool away) {
 }
 
 void Reach::catch_up(int steps_left, int reported_steps_left) {
-  bool is_told_to_wait = false;
+  bool must_wait = false;
   for (watchers::Source* source : sources_) {
     const SyncState::State state = source->sync_state().state;
     if (state == SyncState::State::kUnreachable || state == SyncState::State::kDenied) source->retry_now();
-    is_told_to_wait |= source->is_told_to_wait();
+    must_wait |= source->is_told_to_wait();
   }
-  const int taken = is_told_to_wait && reported_steps_left > 0 ? 0 : 1;
+  const int used = must_wait && reported_steps_left > 0 ? 0 : 1;
   const Millis step(static_cast<int64_t>(static_cast<double>(kCatchUpStep.count()) * (0.5 + random_())));
-  catch_up_ = scheduler_.after(step, [this, steps_left, reported_steps_left, taken] {
-    if (steps_left > 0) return catch_up(steps_left - taken, reported_steps_left - 1);
+  catch_up_ = scheduler_.after(step, [this, steps_left, reported_steps_left, used] {
+    if (steps_left > 0) return catch_up(steps_left - used, reported_steps_left - 1);
     catch_up_.reset();
     outage_.give_up();
     on_change_({.is_over = true});

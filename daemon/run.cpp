@@ -84,7 +84,7 @@ void log_long_turns(HostProcess& process) {
                           {"on_cpu_ms", turn.on_cpu.count()},
                           {"longest", turn.what},
                           {"longest_ms", turn.what_took.count()},
-                          {"suppressed", turn.unsaid}});
+                          {"suppressed", turn.unreported}});
   });
 }
 
@@ -136,8 +136,8 @@ class ConfigurationWait {
   const std::unique_ptr<configured::Sign> sign_;
 };
 
-Ports daemon_ports(HostProcess& process, const config::Options& options) {
-  Ports ports = process.daemon_ports(/*live_events=*/true);
+DaemonPorts daemon_ports(HostProcess& process, const config::Options& options) {
+  DaemonPorts ports = process.daemon_ports(/*live_events=*/true);
   ports.boot = boot_of(process, options);
   return ports;
 }

@@ -23,11 +23,11 @@ std::unique_ptr<configured::Sign> make_sign(HostProcess& process, const config::
   reactor::Scheduler& scheduler = process.loop.scheduler();
   if (by.how == config::ConfiguredBy::How::kFile)
     return std::make_unique<configured::FileSign>(
-        configured::FileSign::Ports{scheduler, *process.executor, *process.log, reactor::read_small_file},
+        configured::FileSignPorts{scheduler, *process.executor, *process.log, reactor::read_small_file},
         by.path, boot_id_of(process), std::move(on_change));
   if (by.how == config::ConfiguredBy::How::kNodeState)
     return std::make_unique<NodeStateSign>(
-        kube::Ports{*process.cluster, scheduler, *process.log, reactor::system_random()},
+        kube::ClusterPorts{*process.cluster, scheduler, *process.log, reactor::system_random()},
         process.host_ports(/*live_events=*/true),
         NodeStateSource::Place{options.node_state_namespace, options.node_name, ignored_of(options)},
         boot_of(process, options), by.allows_empty, std::move(on_change));
@@ -38,8 +38,8 @@ std::unique_ptr<configured::Sign> make_sign(HostProcess& process, const config::
     settings.boot_id = boot_id_of(process);
   }
   return std::make_unique<configured::PodSign>(
-      kube::Ports{*process.cluster, scheduler, *process.log, reactor::system_random()}, std::move(settings),
-      std::move(on_change));
+      kube::ClusterPorts{*process.cluster, scheduler, *process.log, reactor::system_random()},
+      std::move(settings), std::move(on_change));
 }
 
 namespace {

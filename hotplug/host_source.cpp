@@ -84,7 +84,7 @@ bool touches_interface_of(const PciAddress& function, const HostReadings& readin
 
 }  // namespace
 
-HostSource::HostSource(Ports ports, OnUpdate on_update)
+HostSource::HostSource(HostSourcePorts ports, OnUpdate on_update)
     : ports_(std::move(ports)),
       on_update_(std::move(on_update)),
       entries_(ports_.executor, kReadDeadline),
@@ -533,8 +533,8 @@ void HostSource::ask_again(std::set<PciAddress> pfs) {
   arm_ask_again();
 }
 
-void HostSource::ask_now(std::set<PciAddress> pfs, std::function<void()> on_told) {
-  on_told_ = std::move(on_told);
+void HostSource::ask_now(std::set<PciAddress> pfs, std::function<void()> on_answered) {
+  on_answered_ = std::move(on_answered);
   if (!ports_.read_vf_configs) return;
   std::erase_if(awaited_, [&](const auto& one) { return !pfs.contains(one.first); });
   bool is_any = false;
@@ -552,11 +552,11 @@ void HostSource::note_answer(const PciAddress& pf, TimePoint asked_at) {
 // Called when the inventory contains everything of readings_.
 void HostSource::notify_answers() {
   query_times_ = answered_;
-  const size_t told = std::erase_if(awaited_, [this](const auto& one) {
+  const size_t answered = std::erase_if(awaited_, [this](const auto& one) {
     const auto at = query_times_.find(one.first);
     return at != query_times_.end() && at->second >= one.second;
   });
-  if (told > 0 && on_told_) on_told_();
+  if (answered > 0 && on_answered_) on_answered_();
 }
 
 void HostSource::read_again(const PciAddress& pf, std::string why) {

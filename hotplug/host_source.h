@@ -40,6 +40,23 @@ struct InventoryUpdate {
   std::string why;                                   // "start", "uevent add /devices/...", "sync timer"
 };
 
+/// Returns the settings that the PF with this netdev enforces, by VF index. Blocks; called on a worker, for
+/// PFs with VFs. Empty function: not read. An error, or an answer without some VFs, keeps the known
+/// settings: the reason is logged and added to `unreadable` of the PF and of these VFs, and GUIDs are read
+/// from sysfs. kNotFound (the interface no longer exists) changes nothing.
+using ReadVfConfigs = std::function<Result<std::map<int, VfConfig>>(int ifindex)>;
+
+/// References outlive the source. host and read_vf_configs are used on workers, where a read that hangs may
+/// outlive the source; they must be thread-safe.
+struct HostSourcePorts {
+  reactor::Scheduler& scheduler;
+  reactor::Executor& executor;
+  std::shared_ptr<const HostView> host;
+  std::vector<std::unique_ptr<EventSource>> events;
+  Log& log;
+  ReadVfConfigs read_vf_configs = {};
+};
+
 /// Threads: on the loop's thread; files are read on the executor, with a copy of the data that it requires.
 /// Ownership: the destructor stops the event sources and drops readings in progress.
 /// Reentry: on_update runs from the scheduler's, executor's or event sources' callbacks.
@@ -63,22 +80,6 @@ class HostSource {
   /// Time for which an update waits for facts behind the kernel's locks; later ones cause another update.
   static constexpr Millis kSlowGrace{250};
 
-  /// Returns the settings that the PF with this netdev enforces, by VF index. Blocks; called on a worker, for
-  /// PFs with VFs. Empty function: not read. An error, or an answer without some VFs, keeps the known
-  /// settings: the reason is logged and added to `unreadable` of the PF and of these VFs, and GUIDs are read
-  /// from sysfs. kNotFound (the interface no longer exists) changes nothing.
-  using ReadVfConfigs = std::function<Result<std::map<int, VfConfig>>(int ifindex)>;
-
-  /// References outlive the source. host and read_vf_configs are used on workers, where a read that hangs may
-  /// outlive the source; they must be thread-safe.
-  struct Ports {
-    reactor::Scheduler& scheduler;
-    reactor::Executor& executor;
-    std::shared_ptr<const HostView> host;
-    std::vector<std::unique_ptr<EventSource>> events;
-    Log& log;
-    ReadVfConfigs read_vf_configs = {};
-  };
   /// Called on the loop. The first update follows the first complete reading, including its slow facts or
   /// their deadlines: without them a restart would publish incomplete facts.
   using OnUpdate = std::function<void(const InventoryUpdate&)>;
@@ -86,7 +87,7 @@ class HostSource {
   /// during the reading do not count.
   using OnRescanned = std::function<void(size_t missed)>;
 
-  HostSource(Ports ports, OnUpdate on_update);
+  HostSource(HostSourcePorts ports, OnUpdate on_update);
   HostSource(const HostSource&) = delete;
 
   /// Called once. A source that cannot be opened is logged; changes are then found at the sync timer.
@@ -100,9 +101,9 @@ class HostSource {
   void set_ask_again_max(Millis longest) { ask_again_max_ = longest; }
   /// Reads that PF again, as after an event: sliced changed its settings, and its driver may not report that.
   void read_again(const PciAddress& pf, std::string why);
-  /// Queries these PFs immediately. on_told: called for each PF that has answered, when inventory() contains
+  /// Queries these PFs immediately. on_answered: called for each PF that has answered, when inventory() contains
   /// the answer, even without a difference. A query in progress is not repeated. Replaces an earlier call.
-  void ask_now(std::set<PciAddress> pfs, std::function<void()> on_told);
+  void ask_now(std::set<PciAddress> pfs, std::function<void()> on_answered);
   /// Returns the start times of the last queries whose answers inventory() contains.
   const std::map<PciAddress, TimePoint>& query_times() const { return query_times_; }
   /// Adds the last known netdevs of functions, from slices that were published before a restart in this boot.
@@ -227,7 +228,7 @@ class HostSource {
   void notify_answers();
   void log_unread_settings();  // on a change
 
-  Ports ports_;
+  HostSourcePorts ports_;
   OnUpdate on_update_;
   InventoryBook book_;
   HostReadings readings_;
@@ -247,7 +248,7 @@ class HostSource {
   // Query times of answers in readings_, of those in the inventory, and of awaited ones.
   std::map<PciAddress, TimePoint> answered_, query_times_;
   std::map<PciAddress, TimePoint> awaited_;  // since when
-  std::function<void()> on_told_;
+  std::function<void()> on_answered_;
   std::set<std::string> logged_hung_;
   std::map<PciAddress, std::string> logged_unread_;  // PF -> readings_.settings_unread, as last logged
   RateLimitedLog problem_log_;

@@ -28,7 +28,7 @@ Result<std::string> bind_or_restore(const Host& host, Binding what, const Prepar
     return group;
   }
   if (what == Binding::kTakeAgain) {
-    const auto now = host.look(device);
+    const auto now = host.read_device(device);
     if (!now || !now->driver.empty()) return std::string();
     return host.restore(device);
   }

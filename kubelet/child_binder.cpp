@@ -162,7 +162,7 @@ std::unique_ptr<reactor::Job> ChildBinder::run(Binding what, std::vector<Prepare
   } else {
     run->permit = permits_.acquire([this, number] { begin(number); });
     run->given_up = loop_.scheduler().after(settings_.wait_max(), [this, number] {
-      answer(number, {Errc::kTimeout, "others are being bound, " + std::to_string(permits_.taken()) +
+      answer(number, {Errc::kTimeout, "others are being bound, " + std::to_string(permits_.in_use()) +
                                           " at once, and " + std::to_string(permits_.waiting()) +
                                           " wait: it was not started; the kubelet retries"});
     });

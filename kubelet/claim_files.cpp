@@ -77,7 +77,7 @@ FileChange files_of(const PreparedClaim& claim, const PreparedClaim& before, con
 
 FileChange metadata_change(const PreparedClaim& claim, const FileSettings& settings) {
   FileChange change;
-  if (!settings.tells_metadata) return change;
+  if (!settings.writes_metadata) return change;
   if (auto all = metadata_of(claim)) change.metadata = std::move(*all);
   return change;
 }

@@ -15,7 +15,7 @@ struct FileSettings {
   std::string device_info_directory = {};  // "" if no device infos are written
   bool writes_device_infos = true;         // mode MULTUS. Files that were written in that mode are removed in
                                            // any mode
-  bool tells_metadata = false;             // writes device metadata (kubelet/device_metadata.h)
+  bool writes_metadata = false;            // writes device metadata (kubelet/device_metadata.h)
 };
 
 /// Returns the claim's spec, its pod's spec, its device infos and its metadata. Requires: `prepared` includes

@@ -19,18 +19,19 @@ constexpr Millis kHealthRepeat{40'000};
 constexpr Millis kHealthSettle{200};  // changes within this time are sent together
 constexpr size_t kHealthStreamsMax = 8;
 
+struct HealthPorts {
+  reactor::Scheduler& scheduler;
+  std::function<std::vector<DeviceHealth>()> judge;
+  std::function<int64_t()> clock;  // seconds since 1970
+};
+
 /// The watches of one driver. Health is computed only while a watch exists. Every message is the complete
 /// list, so a message may be skipped: a slow watch receives the current list later.
 /// Threads: the loop's.
 /// Reentry: judge and clock are called from a timer, never from add() or look().
 class HealthStreams {
  public:
-  struct Ports {
-    reactor::Scheduler& scheduler;
-    std::function<std::vector<DeviceHealth>()> judge;
-    std::function<int64_t()> clock;  // seconds since 1970
-  };
-  explicit HealthStreams(Ports ports) : ports_(std::move(ports)) {}
+  explicit HealthStreams(HealthPorts ports) : ports_(std::move(ports)) {}
   HealthStreams(const HealthStreams&) = delete;
 
   /// Adds a watch, which receives the list in the next turn. Refuses more than kHealthStreamsMax
@@ -49,7 +50,7 @@ class HealthStreams {
   // Arms the timer, unless it fires earlier.
   void arm(Millis delay);
 
-  const Ports ports_;
+  const HealthPorts ports_;
   std::list<grpc::Answer> watches_;
   std::vector<DeviceHealth> sent_;
   bool is_sent_ = false;                  // all watches received sent_

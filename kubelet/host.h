@@ -43,7 +43,7 @@ class Host {
  public:
   virtual ~Host() = default;
   /// Returns the device as the kernel reports it now. Errors: kNotFound if it does not exist.
-  virtual Result<HostLook> look(const PreparedDevice& device) const = 0;
+  virtual Result<DeviceSnapshot> read_device(const PreparedDevice& device) const = 0;
   /// Binds the function to vfio-pci, unless a VFIO driver is already bound, and waits for its nodes. Returns
   /// VfioNodes::text(). Undoes a bind that fails. together: the devices that are bound for the same claim,
   /// including this one.

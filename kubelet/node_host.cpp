@@ -139,7 +139,7 @@ std::string NodeHost::driver_of(const std::string& pci) const {
 }
 
 void NodeHost::look_at_rdma(const std::string& device, const std::vector<std::string>& interfaces,
-                            HostLook& out) const {
+                            DeviceSnapshot& out) const {
   constexpr std::string_view kDevices = "sys/class/infiniband";
   constexpr std::array<std::string_view, 2> kNodeClasses = {"infiniband_verbs", "infiniband_mad"};
   const auto rdma = device.empty() ? std::vector<std::string>{} : names(device + "/infiniband");
@@ -165,8 +165,8 @@ void NodeHost::look_at_rdma(const std::string& device, const std::vector<std::st
   if (kernel_.has_node("/dev/infiniband/rdma_cm")) out.rdma_nodes.emplace_back("/dev/infiniband/rdma_cm");
 }
 
-Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
-  HostLook out;
+Result<DeviceSnapshot> NodeHost::read_device(const PreparedDevice& device) const {
+  DeviceSnapshot out;
   const auto read_uppers = [&](const std::string& interface) {
     constexpr std::string_view kUpper = "upper_";
     for (const std::string& name : names("sys/class/net/" + interface, kUpper))
@@ -262,7 +262,7 @@ std::string NodeHost::sf_of(const PreparedDevice& device) const {
   return "";
 }
 
-void NodeHost::look_at_sf(const std::string& path, HostLook& out) const {
+void NodeHost::look_at_sf(const std::string& path, DeviceSnapshot& out) const {
   const std::string auxiliary = hotplug::auxiliary_above(path);
   out.identity.pf = auxiliary.substr(0, auxiliary.find('/'));
   out.identity.product = std::string(kSfProduct) + text(path + "/sfnum");
@@ -286,7 +286,7 @@ std::optional<std::string> NodeHost::name_holder(const std::string& interface, c
 }
 
 void NodeHost::look_at_macs(const PreparedDevice& device, const std::vector<std::string>& functions,
-                            HostLook& out) const {
+                            DeviceSnapshot& out) const {
   for (const std::string& mac : macs_for_pod(device))
     for (const std::string& function : functions) {
       std::string holder = mac == kNoMac ? "" : mac_holder(function, mac);

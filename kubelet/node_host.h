@@ -65,7 +65,7 @@ class NodeHost final : public Host {
   /// Workers share `view`, and may hang in it. Opens nothing.
   NodeHost(std::shared_ptr<const hotplug::HostView> view, Kernel kernel, Paths paths);
 
-  Result<HostLook> look(const PreparedDevice& device) const override;
+  Result<DeviceSnapshot> read_device(const PreparedDevice& device) const override;
   Result<std::string> bind(const PreparedDevice& device,
                            const std::vector<PreparedDevice>& together) const override;
   Result<Unit> set_mac(const PreparedDevice& device, const std::string& mac) const override;
@@ -89,7 +89,7 @@ class NodeHost final : public Host {
 
  private:
   // Returns "" or an empty list for a file that cannot be read: a function may disappear at any time, and
-  // look() reports that. Returns the name of the target of the link `driver`; "" without a driver.
+  // read_device() reports that. Returns the name of the target of the link `driver`; "" without a driver.
   std::string driver_of(const std::string& pci) const;
   std::string text(const std::string& path) const;
   // Returns the directory's entries that begin with prefix, sorted.
@@ -97,7 +97,7 @@ class NodeHost final : public Host {
   // Sets the RDMA device's name and its nodes below /dev/infiniband (uverbs, umad, rdma_cm), as named in
   // sysfs. device: its path in sysfs, "" for a link. interfaces: its own, in this namespace.
   void look_at_rdma(const std::string& device, const std::vector<std::string>& interfaces,
-                    HostLook& out) const;
+                    DeviceSnapshot& out) const;
   // Returns the device's interface in this namespace: the one with the name, otherwise the function's only
   // one; nullopt if it is not here.
   std::optional<HostLink> link_of(const std::vector<HostLink>& links, const std::string& device,
@@ -115,14 +115,14 @@ class NodeHost final : public Host {
   void ask_for_mac(const std::string& device, const std::string& name, const std::string& mac) const;
   // Returns the path of the scalable function in sysfs; "" if the device is not one, or no longer exists.
   std::string sf_of(const PreparedDevice& device) const;
-  void look_at_sf(const std::string& path, HostLook& out) const;
+  void look_at_sf(const std::string& path, DeviceSnapshot& out) const;
   // Returns " is in use: ..."; "" if no use is found.
   std::string vdpa_use(const hotplug::VdpaDevice& vdpa) const;
   std::vector<HostLink> links_now() const;  // empty if the kernel does not answer
-  // Computes HostLook::name_holder. own: the device's PCI address, or the link's name.
+  // Computes DeviceSnapshot::name_holder. own: the device's PCI address, or the link's name.
   std::optional<std::string> name_holder(const std::string& interface, const std::string& own,
                                          const std::vector<HostLink>& links) const;
-  // Computes HostLook::mac_holder from the facts that can be read. pci: the function that gets the address,
+  // Computes DeviceSnapshot::mac_holder from the facts that can be read. pci: the function that gets the address,
   // or that is below the link that gets it.
   std::string mac_holder(const std::string& pci, const std::string& mac) const;
   // Returns the PCI addresses of the functions below the link, through any number of VLANs, bonds and bridges
@@ -130,7 +130,7 @@ class NodeHost final : public Host {
   std::vector<std::string> functions_below(const std::string& interface) const;
   // Sets mac_holder and mac_held for the first address that another function has.
   void look_at_macs(const PreparedDevice& device, const std::vector<std::string>& functions,
-                    HostLook& out) const;
+                    DeviceSnapshot& out) const;
   // Errors: kBusy with the other function's address: a group can only be assigned as a whole.
   Result<Unit> check_group(const std::string& pci, const std::vector<PreparedDevice>& together) const;
   // Returns "7", or "noiommu-7", once its node exists. Errors: kTimeout after kNodeWaitMax.

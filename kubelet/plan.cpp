@@ -212,12 +212,12 @@ Result<Unit> check_mac(const PreparedDevice& device, const KnownEntry& known, co
 // Assigns a unique name to each device that becomes an interface of the pod.
 class InterfaceNames {
  public:
-  InterfaceNames(const std::set<std::string>& taken, std::string prefix)
-      : taken_(taken), prefix_(std::move(prefix)) {}
+  InterfaceNames(const std::set<std::string>& used_names, std::string prefix)
+      : used_names_(used_names), prefix_(std::move(prefix)) {}
 
   Result<Unit> keep(const PreparedDevice& device, const std::string& where) {
     const std::string& name = device.config.if_name;
-    if (!has_interface(device) || name.empty() || taken_.insert(name).second) return Unit{};
+    if (!has_interface(device) || name.empty() || used_names_.insert(name).second) return Unit{};
     return Error{Errc::kInvalid, where + ": ifName is " + in_quotes(name, 64) +
                                      ", which another device of the pod has: leave it out, or name each"};
   }
@@ -225,7 +225,7 @@ class InterfaceNames {
     if (!has_interface(device) || !device.config.if_name.empty()) return;
     std::string name;
     do name = prefix_.substr(0, kInterfaceNameMax - 4) + std::to_string(next_++);
-    while (!taken_.insert(name).second);
+    while (!used_names_.insert(name).second);
     device.config.if_name = std::move(name);
   }
 
@@ -234,7 +234,7 @@ class InterfaceNames {
     return !device.is_admin && device.config.wants_interface();
   }
 
-  std::set<std::string> taken_;
+  std::set<std::string> used_names_;
   const std::string prefix_;
   size_t next_ = 0;
 };
@@ -267,17 +267,17 @@ void add_vfio(const PreparedDevice& device, const VfioNodes& nodes, cdi::Edits& 
   edits.env.push_back(start + "DEVICE=" + inside);
 }
 
-void add_rdma(const PreparedDevice& device, const HostLook& look, cdi::Edits& edits) {
+void add_rdma(const PreparedDevice& device, const DeviceSnapshot& snapshot, cdi::Edits& edits) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kNames = {
       {{"uverbs", "UVERB"}, {"umad", "UMAD"}, {"issm", "ISSM"}, {"rdma_cm", "CM"}}};
   const std::string start = "SRIOVNETWORK_" + underscored(device.device) + "_RDMA_";
-  for (const std::string& node : look.rdma_nodes) {
+  for (const std::string& node : snapshot.rdma_nodes) {
     add_node(edits, node, node);
     const std::string name = node.substr(node.rfind('/') + 1);
     for (const auto& [prefix, key] : kNames)
       if (name.starts_with(prefix)) edits.env.push_back(start + std::string(key) + "=" + node);
   }
-  edits.env.push_back(start + "DEVICE=" + look.rdma_device);
+  edits.env.push_back(start + "DEVICE=" + snapshot.rdma_device);
 }
 
 std::string_view name_of_env(std::string_view line) { return line.substr(0, line.find('=')); }
@@ -304,7 +304,7 @@ std::string device_name(const PreparedClaim& claim, const PreparedDevice& device
 }  // namespace
 
 Result<PreparedClaim> plan(const Claim& claim, const std::string& driver, const FindEntry& find,
-                           const std::set<std::string>& taken, const PlanSettings& settings) {
+                           const std::set<std::string>& used_names, const PlanSettings& settings) {
   const PrepareRequest who{claim.namespace_, claim.name, claim.uid};
   if (auto checked = check_names(claim, driver); !checked)
     return std::move(checked.error()).in(describe(who));
@@ -318,7 +318,7 @@ Result<PreparedClaim> plan(const Claim& claim, const std::string& driver, const 
                     .pods = claim.pods,
                     .pod_groups = claim.pod_groups,
                     .cdi_pod_id = pod_id_of(claim)};
-  InterfaceNames names(taken, settings.interface_prefix);
+  InterfaceNames names(used_names, settings.interface_prefix);
   for (size_t i = 0; i < claim.devices.size(); ++i) {
     const AllocatedDevice& result = claim.devices[i];
     if (result.driver != driver) continue;
@@ -335,14 +335,14 @@ Result<PreparedClaim> plan(const Claim& claim, const std::string& driver, const 
     if (auto checked = check_vf_settings(device, *known, at(who, i)); !checked)
       return std::move(checked.error());
     if (auto checked = check_mac(device, *known, at(who, i)); !checked) return std::move(checked.error());
-    if (settings.tells_metadata) device.attributes = published(*known);
+    if (settings.writes_metadata) device.attributes = published(*known);
     if (settings.names_interfaces)
       if (auto kept = names.keep(device, at(who, i)); !kept) return std::move(kept.error());
     out.devices.push_back(std::move(device));
   }
   if (settings.names_interfaces)
     for (PreparedDevice& device : out.devices) names.give(device);
-  if (settings.tells_metadata)
+  if (settings.writes_metadata)
     if (const auto files = metadata_of(out); !files) return Error(files.error()).in(describe(who));
   return out;
 }
@@ -375,16 +375,16 @@ bool can_have_vfio_nodes(const PreparedDevice& device) {
   return !device.is_admin && !device.pci.empty() && device.holding.is_exclusive && device.share_id.empty();
 }
 
-cdi::Edits edits_of(const PreparedDevice& device, const HostLook& look) {
+cdi::Edits edits_of(const PreparedDevice& device, const DeviceSnapshot& snapshot) {
   cdi::Edits edits;
   if (!device.pci.empty())
     edits.env.push_back("SRIOVNETWORK_VF_DEVICE_" + underscored(device.device) + "=" + device.pci);
   edits.env.push_back("SRIOVNETWORK_NET_ATTACH_DEF_NAME=" + device.config.nad_name);
   if (device.is_admin) return edits;
   if (device.vfio)
-    add_vfio(device, {look.vfio_group, look.vfio_cdev}, edits);
-  else if (!look.rdma_device.empty())
-    add_rdma(device, look, edits);
+    add_vfio(device, {snapshot.vfio_group, snapshot.vfio_cdev}, edits);
+  else if (!snapshot.rdma_device.empty())
+    add_rdma(device, snapshot, edits);
   if (!device.vdpa_node.empty()) add_node(edits, device.vdpa_node, device.vdpa_node);
   if (device.config.adds_vhost)
     for (const char* node : {"/dev/vhost-net", "/dev/net/tun"}) add_node(edits, node, node);
@@ -470,10 +470,10 @@ std::string pod_id_of(const Claim& claim) {
   return claim.pods.size() == 1 ? claim.pods.front().uid : claim.uid;
 }
 
-PrepareAnswer answer_of(const PreparedClaim& claim, bool tells_metadata) {
+PrepareAnswer answer_of(const PreparedClaim& claim, bool writes_metadata) {
   PrepareAnswer out;
   const std::string kind = cdi_kind(claim.driver);
-  std::vector<MetadataFile> files = tells_metadata ? metadata_files_of(claim) : std::vector<MetadataFile>{};
+  std::vector<MetadataFile> files = writes_metadata ? metadata_files_of(claim) : std::vector<MetadataFile>{};
   for (const PreparedDevice& device : claim.devices) {
     out.devices.push_back({.request_names = {main_request(device.request)},
                            .pool = device.pool,

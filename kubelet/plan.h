@@ -56,14 +56,14 @@ struct PlanSettings {
   std::string interface_prefix = "vfnet";
   bool names_resources = false;  // also PCIDEVICE_<resource>, as the SR-IOV device plugin sets it
   bool names_requests = false;   // also PCI_RESOURCE_<claim>_<request>, which KubeVirt reads
-  bool tells_metadata = false;   // containers can read the published attributes of their devices
+  bool writes_metadata = false;  // containers can read the published attributes of their devices
 };
 
 /// Returns the devices to prepare, before the host is read: without edits, and with VfioBinding set if it is
-/// requested. taken: interface names of the pod's other claims. Errors: kInvalid; the text names claim,
+/// requested. used_names: interface names of the pod's other claims. Errors: kInvalid; the text names claim,
 /// field, value and remedy.
 Result<PreparedClaim> plan(const Claim& claim, const std::string& driver, const FindEntry& find,
-                           const std::set<std::string>& taken, const PlanSettings& settings);
+                           const std::set<std::string>& used_names, const PlanSettings& settings);
 
 /// Returns whether a claim may open the device's VFIO group: an exclusive PCI function without adminAccess.
 /// Such a function gets its /dev/vfio nodes if it is bound to vfio-pci at allocation, as with the SR-IOV
@@ -71,7 +71,7 @@ Result<PreparedClaim> plan(const Claim& claim, const std::string& driver, const 
 bool can_have_vfio_nodes(const PreparedDevice& device);
 
 /// The kernel's facts about one device at prepare.
-struct HostLook {
+struct DeviceSnapshot {
   Identity identity;
   std::string driver;                   // bound now; "" if none
   std::vector<std::string> uppers;      // interfaces of the host on top of its own: macvlan, VLAN, bridge ...
@@ -100,13 +100,13 @@ struct HostLook {
   std::vector<std::string> immovable_interfaces = {};
 
   bool has_vfio_driver() const { return is_on_vfio || hotplug::is_vfio_driver(driver); }
-  bool operator==(const HostLook&) const = default;
+  bool operator==(const DeviceSnapshot&) const = default;
 };
 
 /// Returns the edits of one device, after the host was read: its variables; /dev/vfio nodes if it is bound,
 /// otherwise RDMA nodes; vhost nodes if its configuration requests them. A device with adminAccess gets only
 /// variables.
-cdi::Edits edits_of(const PreparedDevice& device, const HostLook& look);
+cdi::Edits edits_of(const PreparedDevice& device, const DeviceSnapshot& snapshot);
 
 /// Adds PCIDEVICE_<resource> to each device of a claim, with all its devices of that resource.
 void add_resource_names(PreparedClaim& claim);
@@ -132,8 +132,8 @@ std::optional<cdi::Spec> pod_spec(const std::string& driver, const std::string& 
 std::string pod_id_of(const Claim& claim);
 
 /// Returns the answer for the kubelet, in the order of the claim's results. The first device of a request
-/// refers to the request's file. tells_metadata: with the specs that mount metadata files.
-PrepareAnswer answer_of(const PreparedClaim& claim, bool tells_metadata);
+/// refers to the request's file. writes_metadata: with the specs that mount metadata files.
+PrepareAnswer answer_of(const PreparedClaim& claim, bool writes_metadata);
 
 /// The file in which Multus finds the function of (resourceName, deviceID): DeviceInfo, version 1.1.0.
 struct DeviceInfo {

@@ -19,7 +19,7 @@ constexpr reactor::BackoffPolicy kTryAgain{.initial = Millis{500}, .cap = Millis
 class Plugin::Served {
  public:
   // on_other: where another program answers, "" nowhere; with each answer.
-  Served(const Ports& ports, const Settings& settings, Driver driver,
+  Served(const PluginPorts& ports, const Settings& settings, Driver driver,
          std::function<void(const std::string&)> on_other)
       : ports_(ports),
         settings_(settings),
@@ -95,7 +95,7 @@ class Plugin::Served {
                      {{"driver", name_}, {"why", status.error}});
   }
 
-  const Ports ports_;
+  const PluginPorts ports_;
   const Settings settings_;
   const std::function<void(const std::string&)> on_other_;
   const std::string name_;
@@ -106,7 +106,7 @@ class Plugin::Served {
   reactor::Ticket next_;
 };
 
-Plugin::Plugin(Ports ports, Settings settings, std::vector<Driver> drivers) : ports_(std::move(ports)) {
+Plugin::Plugin(PluginPorts ports, Settings settings, std::vector<Driver> drivers) : ports_(std::move(ports)) {
   for (Driver& driver : drivers) {
     const auto on_other = [this, name = driver.name](const std::string& where) { note_other(name, where); };
     served_.push_back(std::make_unique<Served>(ports_, settings, std::move(driver), on_other));

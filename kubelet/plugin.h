@@ -21,6 +21,17 @@
 
 namespace sliced::kubelet {
 
+struct PluginPorts {
+  reactor::Loop& loop;
+  Log& log;
+  Preparer& preparer;
+  std::function<int64_t()> clock;  // seconds since 1970
+  std::function<void()> on_registered = [] {
+  };  // a kubelet has registered a driver, for the first time or after a restart
+  /// other_programs() has changed. Also called within start().
+  std::function<void()> on_other_program = [] {};
+};
+
 /// Sockets: the service's socket is opened before the registration's. A socket that cannot be opened, or
 /// whose file was removed, is opened again after 0.5 s to 2 s. A driver whose socket answers under any pod's
 /// name belongs to another program: it is not served until that program ends. Sockets without a listener are
@@ -37,18 +48,8 @@ class Plugin {
     SocketDirectories directories;
     std::string pod_uid;  // "": see socket_paths()
   };
-  struct Ports {
-    reactor::Loop& loop;
-    Log& log;
-    Preparer& preparer;
-    std::function<int64_t()> clock;  // seconds since 1970
-    std::function<void()> on_registered = [] {
-    };  // a kubelet has registered a driver, for the first time or after a restart
-    /// other_programs() has changed. Also called within start().
-    std::function<void()> on_other_program = [] {};
-  };
   /// The ports, and objects that judge() refers to, outlive this object.
-  Plugin(Ports ports, Settings settings, std::vector<Driver> drivers);
+  Plugin(PluginPorts ports, Settings settings, std::vector<Driver> drivers);
   ~Plugin();
 
   /// Starts serving; sockets that cannot be opened are retried later. on_alone: called once, as soon as no
@@ -68,7 +69,7 @@ class Plugin {
   class Served;
   void note_other(const std::string& driver, const std::string& where);
 
-  const Ports ports_;
+  const PluginPorts ports_;
   std::list<std::unique_ptr<Served>> served_;
   std::function<void()> on_alone_;  // empty after the call
   std::map<std::string, std::string> others_;

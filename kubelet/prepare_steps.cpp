@@ -287,13 +287,13 @@ void ClaimPreparer::compare_with_record(Task& task) {
   for (size_t i = 0; i < task.claim.devices.size(); ++i)
     task.before->devices[i].attributes = task.claim.devices[i].attributes;
   if (written_.contains(task.key()))
-    return end(task, answer_of(*task.before, settings_.files.tells_metadata));
+    return end(task, answer_of(*task.before, settings_.files.writes_metadata));
   // An earlier process prepared it. Checks once that its files exist.
   commits_.add([this, claim = *task.before] { return files_of(claim, prepared_, settings_.files); },
                [this, &task](const Result<Unit>& written) {
                  if (!written) return give_up(task, written.error().what);
                  written_.insert(task.key());
-                 end(task, answer_of(*task.before, settings_.files.tells_metadata));
+                 end(task, answer_of(*task.before, settings_.files.writes_metadata));
                });
 }
 
@@ -383,7 +383,7 @@ void ClaimPreparer::look(Task& task) {
   }
   const auto work = [found = task.found, host = ports_.host, devices = task.claim.devices, settings] {
     for (size_t i = 0; i < devices.size(); ++i) {
-      found->looks.push_back(host->look(devices[i]));
+      found->snapshots.push_back(host->read_device(devices[i]));
       const auto read = [&]() -> Result<OriginalSettings> {
         if (!settings[i].is_read) return Error{Errc::kNotFound, "it is not stored"};
         if (const auto& left = settings[i].left) {
@@ -412,7 +412,7 @@ void ClaimPreparer::look(Task& task) {
 void ClaimPreparer::judge_looks(Task& task) {
   for (size_t i = 0; i < task.claim.devices.size(); ++i) {
     PreparedDevice& device = task.claim.devices[i];
-    const Result<HostLook>& look = task.found->looks[i];
+    const Result<DeviceSnapshot>& look = task.found->snapshots[i];
     if (!look) return give_up(task, look.error().what);
     if (const auto& settings = task.found->settings[i]; !settings && settings.error().code != Errc::kNotFound)
       return give_up(task, settings.error().what);
@@ -564,8 +564,8 @@ void ClaimPreparer::note_bound(Task& task, std::vector<Result<std::string>> grou
     if (!device.vfio) continue;
     if (!*group) return give_up(task, group->error().what);
     const VfioNodes nodes = VfioNodes::decode(**group);
-    device.vfio->group = task.found->looks[i]->vfio_group = nodes.group;
-    device.vfio->cdev = task.found->looks[i]->vfio_cdev = nodes.cdev;
+    device.vfio->group = task.found->snapshots[i]->vfio_group = nodes.group;
+    device.vfio->cdev = task.found->snapshots[i]->vfio_cdev = nodes.cdev;
     ++group;
   }
   advance(task);
@@ -573,7 +573,7 @@ void ClaimPreparer::note_bound(Task& task, std::vector<Result<std::string>> grou
 
 void ClaimPreparer::commit_prepared(Task& task) {
   for (size_t i = 0; i < task.claim.devices.size(); ++i)
-    task.claim.devices[i].edits = edits_of(task.claim.devices[i], *task.found->looks[i]);
+    task.claim.devices[i].edits = edits_of(task.claim.devices[i], *task.found->snapshots[i]);
   if (settings_.plan.names_resources) add_resource_names(task.claim);
   if (settings_.plan.names_requests) add_request_names(task.claim);
   FileChange settings;
@@ -606,7 +606,7 @@ void ClaimPreparer::answer_prepared(Task& task) {
       "claim prepared",
       {{"driver", task.driver}, {"claim", describe(task.request)}, {"devices", names_of(task.claim)}});
   if (handlers_.on_answered) handlers_.on_answered(task.claim);
-  end(task, answer_of(task.claim, settings_.files.tells_metadata));
+  end(task, answer_of(task.claim, settings_.files.writes_metadata));
 }
 
 }  // namespace sliced::kubelet

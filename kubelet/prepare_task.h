@@ -57,7 +57,7 @@ struct PrepareTask {
   std::optional<PreparedClaim> before = {};  // its record at the start
   // Results of workers, by device.
   struct Found {
-    std::vector<Result<HostLook>> looks;
+    std::vector<Result<DeviceSnapshot>> snapshots;
     std::vector<Result<OriginalSettings>> settings;  // kNotFound: there are no settings to keep
     std::vector<Result<RestoredSettings>> restored;  // in the order of the claim's devices that have kept
                                                      // settings

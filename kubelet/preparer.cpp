@@ -41,7 +41,7 @@ std::string names_of(const PreparedClaim& claim) {
   return join(names, " ");
 }
 
-ClaimPreparer::ClaimPreparer(Ports ports, Knowledge knowledge, Handlers handlers, Settings settings)
+ClaimPreparer::ClaimPreparer(PreparerPorts ports, Knowledge knowledge, Handlers handlers, Settings settings)
     : ports_(std::move(ports)),
       knowledge_(std::move(knowledge)),
       handlers_(std::move(handlers)),
@@ -171,12 +171,12 @@ void ClaimPreparer::set_network_data(const PreparedKey& claim, const std::string
   const auto at = prepared_.find(claim);
   if (at == prepared_.end()) return;
   auto& devices = at->second.devices;
-  const auto told = std::find_if(devices.begin(), devices.end(), [&](const PreparedDevice& one) {
+  const auto found = std::find_if(devices.begin(), devices.end(), [&](const PreparedDevice& one) {
     return one.device == device && one.share_id == share_id && !one.is_admin;
   });
-  if (told == devices.end() || told->network_data == network) return;
-  told->network_data = std::move(network);
-  if (!settings_.files.tells_metadata) return;
+  if (found == devices.end() || found->network_data == network) return;
+  found->network_data = std::move(network);
+  if (!settings_.files.writes_metadata) return;
   commits_.add(
       [this, claim] {
         const auto now = prepared_.find(claim);

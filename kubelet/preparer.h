@@ -58,6 +58,17 @@ struct ClaimWithIgnored {
   std::vector<std::string> ignored;  // sentences for people
 };
 
+/// All references outlive the preparer. Workers share the host and the binder.
+struct PreparerPorts {
+  kube::Cluster& cluster;
+  reactor::Scheduler& scheduler;
+  reactor::Executor& executor;
+  Log& log;
+  std::shared_ptr<const Host> host;
+  InterfacePort* interfaces = nullptr;  // null: no component moves interfaces into pods
+  std::shared_ptr<Binder> binder = {};  // null: calls the host on the executor
+};
+
 class ClaimPreparer final : public Preparer {
  public:
   static constexpr Millis kSharedMax{5'000};  // for the API server to return the pods for which a claim is
@@ -65,16 +76,6 @@ class ClaimPreparer final : public Preparer {
   static constexpr Millis kLookMax{10'000};   // for the kernel to report one claim's devices
   static constexpr Millis kSettingsAgain{5'000};  // between two attempts to restore devices
 
-  /// All references outlive the preparer. Workers share the host and the binder.
-  struct Ports {
-    kube::Cluster& cluster;
-    reactor::Scheduler& scheduler;
-    reactor::Executor& executor;
-    Log& log;
-    std::shared_ptr<const Host> host;
-    InterfacePort* interfaces = nullptr;  // null: no component moves interfaces into pods
-    std::shared_ptr<Binder> binder = {};  // null: calls the host on the executor
-  };
   /// Functions that return the daemon's current state.
   struct Knowledge {
     /// Returns why no entry can be looked up yet: the host was not read, or no decision was made. While it is
@@ -103,7 +104,7 @@ class ClaimPreparer final : public Preparer {
     PlanSettings plan;
     std::string mac_annotation;  // annotation of pods (kubelet/mac_requests.h); "": pods are not read
   };
-  ClaimPreparer(Ports ports, Knowledge knowledge, Handlers handlers, Settings settings);
+  ClaimPreparer(PreparerPorts ports, Knowledge knowledge, Handlers handlers, Settings settings);
   ~ClaimPreparer() override;
 
   /// Reads the records of earlier processes. Earlier calls wait for it. ready: called once, after all records
@@ -276,7 +277,7 @@ class ClaimPreparer final : public Preparer {
   Returns::Handlers return_handlers();
   std::string encode() const;
 
-  Ports ports_;
+  PreparerPorts ports_;
   const Knowledge knowledge_;
   const Handlers handlers_;
   const Settings settings_;

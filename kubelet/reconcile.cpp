@@ -59,7 +59,7 @@ struct Reconcile::Found {
   std::map<PreparedKey, Result<std::string>> users;
 };
 
-Reconcile::Reconcile(Ports ports, Handlers handlers, Settings settings)
+Reconcile::Reconcile(ReconcilePorts ports, Handlers handlers, Settings settings)
     : ports_(std::move(ports)), handlers_(std::move(handlers)), settings_(std::move(settings)) {}
 
 void Reconcile::begin() {

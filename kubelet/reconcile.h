@@ -27,6 +27,14 @@
 
 namespace sliced::kubelet {
 
+struct ReconcilePorts {
+  kube::Cluster& cluster;
+  reactor::Scheduler& scheduler;
+  reactor::Executor& executor;
+  Log& log;
+  std::shared_ptr<const Host> host;
+};
+
 /// Threads: the loop's; blocking work runs on the executor. One pass at a time. Reentry: handlers may call
 /// begin().
 class Reconcile {
@@ -36,13 +44,6 @@ class Reconcile {
   /// For one read of the node; between two passes while a claim is absent.
   static constexpr Millis kLookMax{10'000}, kAgain{60'000};
 
-  struct Ports {
-    kube::Cluster& cluster;
-    reactor::Scheduler& scheduler;
-    reactor::Executor& executor;
-    Log& log;
-    std::shared_ptr<const Host> host;
-  };
   /// prepared: valid during the call only. The other handlers do not change the records from within the call.
   struct Handlers {
     std::function<const PreparedClaims&()> prepared;
@@ -59,7 +60,7 @@ class Reconcile {
     std::vector<std::string> drivers;
     std::string device_info_directory;
   };
-  Reconcile(Ports ports, Handlers handlers, Settings settings);
+  Reconcile(ReconcilePorts ports, Handlers handlers, Settings settings);
 
   /// Starts a pass. During a pass, schedules another one.
   void begin();
@@ -82,7 +83,7 @@ class Reconcile {
   // Ends the pass. Schedules another one in a minute while a claim is gone but not released.
   void end();
 
-  const Ports ports_;
+  const ReconcilePorts ports_;
   const Handlers handlers_;
   const Settings settings_;
   bool is_running_ = false, is_wanted_again_ = false;

@@ -14,7 +14,7 @@ namespace {
 void learn_identities(const Host& host, PreparedClaim& claim) {
   for (PreparedDevice& device : claim.devices) {
     if (device.pci.empty()) continue;
-    const auto look = host.look(device);
+    const auto look = host.read_device(device);
     if (!look) continue;
     device.identity = look->identity;
     device.pf = look->identity.pf.empty() ? device.pci : look->identity.pf;
@@ -49,7 +49,7 @@ void adopt(Checkpoint found, const std::string& boot_id, PreparedClaims& out) {
 // interface that is in a pod is not in any record.
 void learn_facts(const Host& host, PreparedClaim& claim, std::vector<std::string>& unknown) {
   for (PreparedDevice& device : claim.devices) {
-    const auto look = host.look(device);
+    const auto look = host.read_device(device);
     if (look) {
       device.identity = look->identity;
       device.pf = look->identity.pf;
@@ -125,8 +125,8 @@ bool is_of_other_boot(const OriginalMac& one, const std::string& boot_id) {
 
 // Whether the PF enforces an address for the VF now, or may.
 bool may_have_mac(const Host& host, PreparedDevice device) {
-  device.mac = kNoMac;  // makes look() read the address
-  const auto look = host.look(device);
+  device.mac = kNoMac;  // makes read_device() read the address
+  const auto look = host.read_device(device);
   return !look || look->admin_mac != kNoMac;
 }
 

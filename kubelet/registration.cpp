@@ -18,11 +18,11 @@ grpc::Methods registration_methods(const std::string& driver, const std::string&
   const std::string info = encode_plugin_info(
       {.type = "DRAPlugin", .name = driver, .endpoint = endpoint, .versions = supported_versions()});
   const auto get_info = [info](std::string_view, grpc::Answer answer) { answer.send(info); };
-  const auto notify = [told = std::move(on_status)](std::string_view message, grpc::Answer answer) {
+  const auto notify = [on_status = std::move(on_status)](std::string_view message, grpc::Answer answer) {
     const auto status = decode_registration_status(message);
     if (!status) return answer.finish(grpc::status_of(status.error()));
     answer.send("");
-    told(*status);
+    on_status(*status);
   };
   return {{"/pluginregistration.Registration/GetInfo", {.handle = get_info, .longest = kAnswerMax}},
           {"/pluginregistration.Registration/NotifyRegistrationStatus",

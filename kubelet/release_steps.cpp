@@ -349,17 +349,17 @@ void ClaimPreparer::report_unknown_macs(Task& task) {
   for (PreparedDevice& device : bound_devices(task.claim)) {
     const auto kept = original_macs_.find(device.pci);
     if (kept == original_macs_.end() || !kept->second.mac.empty()) continue;
-    device.mac = kNoMac;  // makes look() read the enforced address
+    device.mac = kNoMac;  // makes read_device() read the enforced address
     unknown.push_back(std::move(device));
   }
   if (unknown.empty()) return advance(task);
-  auto looks = std::make_shared<std::vector<Result<HostLook>>>();
-  const auto work = [looks, host = ports_.host, unknown] {
-    for (const PreparedDevice& device : unknown) looks->push_back(host->look(device));
+  auto snapshots = std::make_shared<std::vector<Result<DeviceSnapshot>>>();
+  const auto work = [snapshots, host = ports_.host, unknown] {
+    for (const PreparedDevice& device : unknown) snapshots->push_back(host->read_device(device));
   };
-  task.job = ports_.executor.run(work, kLookMax, [this, looks, unknown, &task](bool finished) {
+  task.job = ports_.executor.run(work, kLookMax, [this, snapshots, unknown, &task](bool finished) {
     for (size_t i = 0; i < unknown.size(); ++i) {
-      const std::string now = finished && (*looks)[i] ? (*looks)[i]->admin_mac : "";
+      const std::string now = finished && (*snapshots)[i] ? (*snapshots)[i]->admin_mac : "";
       original_macs_[unknown[i].pci].left = now;
       ports_.log.warning(
           "original MAC address of a VF unknown: the VF keeps its current administrative MAC address",

@@ -199,25 +199,26 @@ std::string conflict_within(const PreparedClaim& claim) {
   return "";
 }
 
-std::string refusal(const PreparedDevice& device, const KnownEntry& known, const HostLook& look) {
+std::string refusal(const PreparedDevice& device, const KnownEntry& known, const DeviceSnapshot& snapshot) {
   if (!device.is_admin && device.config.network && !device.config.network->rdma.empty() &&
-      look.is_rdma_shared)
+      snapshot.is_rdma_shared)
     return named(device) +
            ": network.rdma is move, and each network namespace of this node has all RDMA devices: leave it out, or run "
            "rdma system set netns exclusive (module parameter netns_mode=0 of ib_core)";
-  const Identity &before = device.identity, &now = look.identity;
+  const Identity &before = device.identity, &now = snapshot.identity;
   if (differs(before.vendor, now.vendor) || differs(before.product, now.product) ||
       differs(before.pf, now.pf))
     return named(device) + " is another function now: vendor " + shown(now.vendor) + ", device " +
            shown(now.product) + ", PF " + shown(now.pf) + "; it was published as vendor " +
            shown(before.vendor) + ", device " + shown(before.product) + ", PF " + shown(before.pf);
-  if (!device.is_admin && !look.mac_holder.empty())
-    return named(device) + " is to get MAC address " + look.mac_held + ", which " + look.mac_holder +
+  if (!device.is_admin && !snapshot.mac_holder.empty())
+    return named(device) + " is to get MAC address " + snapshot.mac_held + ", which " + snapshot.mac_holder +
            " has: request another address, or change that of the function";
-  if (device.is_admin || !device.holding.is_exclusive || known.host_use.is_any || look.uppers.empty())
+  if (device.is_admin || !device.holding.is_exclusive || known.host_use.is_any || snapshot.uppers.empty())
     return "";
-  return named(device) + " is used by the host: " + escaped(join(look.uppers, ", ")) +
-         (look.uppers.size() == 1 ? " stands" : " stand") + " on its interface " + escaped(device.interface);
+  return named(device) + " is used by the host: " + escaped(join(snapshot.uppers, ", ")) +
+         (snapshot.uppers.size() == 1 ? " stands" : " stand") + " on its interface " +
+         escaped(device.interface);
 }
 
 bool is_userspace_driver(std::string_view driver) {
@@ -236,19 +237,19 @@ bool is_moved(const PreparedDevice& device) {
 
 }  // namespace
 
-std::string refusal_of_interface(const PreparedDevice& device, const HostLook& look) {
+std::string refusal_of_interface(const PreparedDevice& device, const DeviceSnapshot& snapshot) {
   const bool is_run = !device.is_admin && !device.network.empty() && !device.config.wants_vfio() &&
                       (!device.pci.empty() || device.identity.product.starts_with(kSfProduct));
-  if (!is_run || !look.interfaces.empty()) return "";
+  if (!is_run || !snapshot.interfaces.empty()) return "";
   const std::vector<std::string> plugins = plugins_of(device.network);
   const std::string type = plugins.empty() ? "" : plugins.front();
-  const bool is_userspace = look.has_vfio_driver() || is_userspace_driver(look.driver);
+  const bool is_userspace = snapshot.has_vfio_driver() || is_userspace_driver(snapshot.driver);
   const bool wants_interface = std::find(std::begin(kInterfacePlugins), std::end(kInterfacePlugins), type) !=
                                std::end(kInterfacePlugins);
   if (is_userspace && !wants_interface)
     return plugins.size() < 2
                ? ""
-               : named(device) + " is on driver " + escaped(look.driver) + ", so plugin " +
+               : named(device) + " is on driver " + escaped(snapshot.driver) + ", so plugin " +
                      in_quotes(plugins[1], 64) + " of " +
                      in_quotes(device.config.nad_namespace + "/" + device.config.nad_name, 128) +
                      " would change an interface that the pod has already: leave it out";
@@ -264,29 +265,30 @@ std::string refusal_of_interface(const PreparedDevice& device, const HostLook& l
   if (device.pci.empty())
     return why +
            "its driver has made none, or it is in another network namespace; it can be had when the interface is in the host's";
-  if (look.driver.empty())
+  if (snapshot.driver.empty())
     return why + "no driver is bound to it; load the module of its driver and write " + device.pci +
            " to /sys/bus/pci/drivers_probe" + machine;
   if (is_userspace)
-    return why + "driver " + escaped(look.driver) + " makes none; bind the function to its network driver" +
-           machine;
-  return why + "driver " + escaped(look.driver) +
+    return why + "driver " + escaped(snapshot.driver) +
+           " makes none; bind the function to its network driver" + machine;
+  return why + "driver " + escaped(snapshot.driver) +
          " has made none, or it is in another network namespace; it can be had when the interface is in the host's";
 }
 
-std::string immovable_refusal(const PreparedDevice& device, const HostLook& look) {
-  if (!is_moved(device) || look.immovable_interfaces.empty()) return "";
+std::string immovable_refusal(const PreparedDevice& device, const DeviceSnapshot& snapshot) {
+  if (!is_moved(device) || snapshot.immovable_interfaces.empty()) return "";
   const std::string network =
       device.config.network ? std::string("network of its VfConfig")
                             : "network definition " +
                                   in_quotes(device.config.nad_namespace + "/" + device.config.nad_name, 128);
   return named(device) + " cannot go into the pod: the kernel moves its interface " +
-         escaped(look.immovable_interfaces.front()) +
+         escaped(snapshot.immovable_interfaces.front()) +
          " to no other network namespace (netns-immutable, as ip -d link shows), and the " + network +
          " moves it: use a plugin that leaves it on the host (macvlan, ipvlan, vlan), or another device";
 }
 
-std::string name_refusal(const PreparedDevice& device, const PreparedClaims& prepared, const HostLook& look) {
+std::string name_refusal(const PreparedDevice& device, const PreparedClaims& prepared,
+                         const DeviceSnapshot& snapshot) {
   const std::string& name = device.config.if_name;
   if (!is_moved(device) || name.empty() || name == device.interface) return "";
   const auto text = [&](const std::string& who) {
@@ -300,12 +302,12 @@ std::string name_refusal(const PreparedDevice& device, const PreparedClaims& pre
       const bool is_same = held.pool == device.pool && held.device == device.device;
       if (is_same || (!device.pci.empty() && held.pci == device.pci)) continue;
       if (held.interface == name) return text(named(held) + ", prepared for " + named(other) + ",");
-      is_of_pod |= look.name_holder && !held.pci.empty() && held.pci == *look.name_holder &&
+      is_of_pod |= snapshot.name_holder && !held.pci.empty() && held.pci == *snapshot.name_holder &&
                    held.config.if_name == name;
     }
-  if (!look.name_holder || is_of_pod) return "";
-  return text(look.name_holder->empty() ? "another interface"
-                                        : "an interface of " + escaped(*look.name_holder));
+  if (!snapshot.name_holder || is_of_pod) return "";
+  return text(snapshot.name_holder->empty() ? "another interface"
+                                            : "an interface of " + escaped(*snapshot.name_holder));
 }
 
 bool makes_interfaces(const std::string& network) {

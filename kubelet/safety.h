@@ -45,7 +45,7 @@ std::string mac_refusal(const PreparedClaim& claim, const PreparedDevice& device
 
 /// Check after the host was read, before anything is bound: the address has another function, or the host
 /// uses it.
-std::string refusal(const PreparedDevice& device, const KnownEntry& known, const HostLook& look);
+std::string refusal(const PreparedDevice& device, const KnownEntry& known, const DeviceSnapshot& snapshot);
 
 /// Returns whether the driver passes the function to a userspace program and creates no interface: vfio-pci
 /// and its variants, UIO.
@@ -53,17 +53,18 @@ bool is_userspace_driver(std::string_view driver);
 /// Checks that a function with a network has an interface in the host's namespace that its plugin can move or
 /// use. A plugin that configures a function on a userspace driver through its PF requires none. Returns "" if
 /// the requirement is met.
-std::string refusal_of_interface(const PreparedDevice& device, const HostLook& look);
+std::string refusal_of_interface(const PreparedDevice& device, const DeviceSnapshot& snapshot);
 
 /// Checks the interface's name in the pod (ifName). When a sandbox ends without DEL, a moved interface
 /// returns to the host under that name. So it must not be the name of another interface of the host, nor that
 /// of another prepared device's. An interface that returned itself and waits for its name does not count.
 /// Returns "" if the name is free. prepared: of both drivers.
-std::string name_refusal(const PreparedDevice& device, const PreparedClaims& prepared, const HostLook& look);
+std::string name_refusal(const PreparedDevice& device, const PreparedClaims& prepared,
+                         const DeviceSnapshot& snapshot);
 
 /// Returns why the network cannot move the interface into the pod (netns-immutable); "" if it can, or the
 /// interface stays.
-std::string immovable_refusal(const PreparedDevice& device, const HostLook& look);
+std::string immovable_refusal(const PreparedDevice& device, const DeviceSnapshot& snapshot);
 
 /// Returns whether a network's first plugin creates an interface on top of the device's, which stays on the
 /// host (macvlan, vlan ...).

@@ -58,7 +58,7 @@ Decision decide(std::shared_ptr<const Inputs> inputs, const std::stop_token& sto
     asked->insert(context.asked_of_pfs.begin(), context.asked_of_pfs.end());
     out.asked_of_pfs = std::move(asked);
   }
-  out.untold_pfs = std::move(context.untold_pfs);
+  out.pfs_to_query = std::move(context.pfs_to_query);
   out.awaited_pfs = std::move(context.awaited_pfs);
   out.unready_since = std::move(context.unready_since);
   out.unready = std::move(context.unready);

@@ -59,7 +59,7 @@ struct Decision {
   /// The VF settings of PFs that policies require, for the next decision; and PFs whose query is due
   /// immediately.
   AskedOfPfsPtr asked_of_pfs;
-  std::set<hotplug::PciAddress> untold_pfs;
+  std::set<hotplug::PciAddress> pfs_to_query;
   /// Evaluated SriovResourcePolicies: indices into the set, in order of evaluation.
   std::vector<int32_t> asked_sriov;
   // Memory for the next decision.

@@ -12,7 +12,7 @@ namespace sliced::policy {
 struct Rule {
   std::string policy;  // "namespace/name"; "" for a rule that belongs to no policy
   std::string place;   // "spec.configs[0].resourceFilters[1]"
-  std::string said;    // "match", "no"
+  std::string result;  // "match", "no"
   std::string field;   // "vendors"
   std::string found;   // "8086"
   std::string wanted;  // "one of 15b3"

@@ -63,7 +63,7 @@ class LinkNames {
   void take(const std::string& id, const std::vector<std::string>& in_order) {
     if (names_.contains(id)) return;
     for (const std::string& name : in_order)
-      if (taken_.insert(name).second) {
+      if (used_names_.insert(name).second) {
         names_[id] = name;
         return;
       }
@@ -72,7 +72,7 @@ class LinkNames {
 
   std::map<std::string_view, std::vector<std::string_view>> entries_;  // by link
   std::vector<std::string> links_;
-  std::set<std::string> taken_;
+  std::set<std::string> used_names_;
   std::map<std::string, std::string> names_;
 };
 
@@ -154,16 +154,16 @@ std::string EntryNames::name(const hotplug::HostDevice& device, const std::strin
 }
 
 bool EntryNames::is_taken(const std::string& name) const {
-  return std::binary_search(taken_.begin(), taken_.end(), name);
+  return std::binary_search(used_names_.begin(), used_names_.end(), name);
 }
 
 bool EntryNames::take(const std::string& name) {
-  auto place = taken_.end();
-  if (!taken_.empty() && name <= taken_.back()) {
-    place = std::lower_bound(taken_.begin(), taken_.end(), name);
+  auto place = used_names_.end();
+  if (!used_names_.empty() && name <= used_names_.back()) {
+    place = std::lower_bound(used_names_.begin(), used_names_.end(), name);
     if (*place == name) return false;
   }
-  taken_.insert(place, name);
+  used_names_.insert(place, name);
   return true;
 }
 

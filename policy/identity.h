@@ -60,7 +60,7 @@ class EntryNames {
 
   const hotplug::Inventory& inventory_;
   const std::map<std::string, std::string>& published_;
-  std::vector<std::string> taken_;               // ascending, which names mostly come in
+  std::vector<std::string> used_names_;          // ascending, which names mostly come in
   std::optional<std::set<std::string>> labels_;  // of all links; computed on first use
 };
 

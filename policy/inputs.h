@@ -19,8 +19,8 @@
 #include "policy/not_returned.h"
 #include "policy/policy_set.h"
 #include "policy/published.h"
+#include "policy/readiness/asked_of_pf.h"
 #include "policy/readiness/track.h"
-#include "policy/readiness/word.h"
 #include "policy/reserved/unverified.h"
 
 namespace sliced::policy {
@@ -95,7 +95,7 @@ struct Inputs {
   TimePoint now{};
   Tracks tracks;
   NodeState node_state;
-  /// Ages of VF settings (gates/pf_word.h). nullopt: all known values count, because they were read for this
+  /// Ages of VF settings (gates/stale_conditions.h). nullopt: all known values count, because they were read for this
   /// decision. asked_of_pfs: required queries of the previous decision; nullptr if none.
   std::optional<QueryTimes> query_times;
   AskedOfPfsPtr asked_of_pfs;

@@ -17,7 +17,7 @@ struct Published {
   /// Exclude records by host device id, each distinct one (exposure/exclude_record.h): the excludes in them
   /// were evaluated for the device. For functions whose own or PF's interface may be in another network
   /// namespace.
-  std::map<std::string, std::set<std::string>> stood_under;
+  std::map<std::string, std::set<std::string>> exclude_records;
 };
 
 }  // namespace sliced::policy

@@ -30,7 +30,7 @@ std::optional<bool> has_entry(std::string_view claim, const policy::Ledger::Ques
 
 }  // namespace
 
-ClaimReads::ClaimReads(kube::Ports ports, const policy::Ledger& ledger,
+ClaimReads::ClaimReads(kube::ClusterPorts ports, const policy::Ledger& ledger,
                        std::function<void(const policy::ClaimRead&)> on_seen)
     : ports_(std::move(ports)), ledger_(ledger), on_seen_(std::move(on_seen)) {}
 

@@ -26,7 +26,7 @@ class ClaimReads {
   static constexpr Millis kJitter{30'000};
 
   /// on_seen: called at the end of the handler of the cluster's answer; may call arm() and stop().
-  ClaimReads(kube::Ports ports, const policy::Ledger& ledger,
+  ClaimReads(kube::ClusterPorts ports, const policy::Ledger& ledger,
              std::function<void(const policy::ClaimRead&)> on_seen);
 
   /// Schedules reads for new questions of the ledger.
@@ -44,7 +44,7 @@ class ClaimReads {
   void see(const Question& question, TimePoint begun, bool has);
   void put_off(const Question& question);
 
-  kube::Ports ports_;
+  kube::ClusterPorts ports_;
   const policy::Ledger& ledger_;
   const std::function<void(const policy::ClaimRead&)> on_seen_;
   std::map<Question, Waiting> waiting_;

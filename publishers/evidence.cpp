@@ -74,7 +74,8 @@ std::set<std::string> claims_of_pod(const Json& pod) {
 
 }  // namespace
 
-Evidence::Evidence(kube::Ports ports, std::set<std::string> drivers, std::string node, Handlers handlers)
+Evidence::Evidence(kube::ClusterPorts ports, std::set<std::string> drivers, std::string node,
+                   Handlers handlers)
     : ports_(std::move(ports)),
       drivers_(std::move(drivers)),
       node_(std::move(node)),

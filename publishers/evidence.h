@@ -53,7 +53,7 @@ class Evidence {
   };
 
   /// Reports allocations of these drivers in pools of that node. Handlers may call all methods.
-  Evidence(kube::Ports ports, std::set<std::string> drivers, std::string node, Handlers handlers);
+  Evidence(kube::ClusterPorts ports, std::set<std::string> drivers, std::string node, Handlers handlers);
 
   /// Lists the pods of this node and reads each claim that they name; ends with on_pods. REQUIRES:
   /// !is_busy(). immediately: without counting the nodes and without the random delay.
@@ -92,7 +92,7 @@ class Evidence {
   void after(Millis delay, std::function<void()> next);
   Millis within(double seconds) const;
 
-  kube::Ports ports_;
+  kube::ClusterPorts ports_;
   const std::set<std::string> drivers_;
   const std::string node_;
   const Handlers handlers_;

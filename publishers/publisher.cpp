@@ -38,7 +38,7 @@ Publisher::Answered answered_by(const Failure& failure) {
 
 }  // namespace
 
-Publisher::Publisher(kube::Ports ports, std::string driver, Handlers handlers)
+Publisher::Publisher(kube::ClusterPorts ports, std::string driver, Handlers handlers)
     : ports_(std::move(ports)),
       driver_(std::move(driver)),
       handlers_(std::move(handlers)),

@@ -71,7 +71,7 @@ class Publisher {
     std::optional<TimePoint> stored_at;  // time of the last kStored
   };
 
-  Publisher(kube::Ports ports, std::string driver, Handlers handlers);
+  Publisher(kube::ClusterPorts ports, std::string driver, Handlers handlers);
   ~Publisher();
 
   /// Applies an event of the watch of own slices. Differences from the desired pools are written in a later
@@ -147,7 +147,7 @@ class Publisher {
   void share_entries(const std::string& slice);
   void notify_settled(const SliceChanges& plan);
 
-  kube::Ports ports_;
+  kube::ClusterPorts ports_;
   const std::string driver_;
   const Handlers handlers_;
   CallbackGuard callbacks_{"Publisher"};

@@ -14,7 +14,8 @@ constexpr reactor::BackoffPolicy kListBackoff{
 
 }  // namespace
 
-Reservations::Reservations(kube::Ports ports, policy::Ledger::Names names, std::function<void()> on_changed)
+Reservations::Reservations(kube::ClusterPorts ports, policy::Ledger::Names names,
+                           std::function<void()> on_changed)
     : ports_(std::move(ports)),
       names_(std::move(names)),
       on_changed_(std::move(on_changed)),

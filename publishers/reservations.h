@@ -35,7 +35,7 @@ class Reservations {
   static constexpr Millis kRetryMax{300'000};
 
   /// on_changed: a reserved entry is free, or an unrecorded allocation was found.
-  Reservations(kube::Ports ports, policy::Ledger::Names names, std::function<void()> on_changed);
+  Reservations(kube::ClusterPorts ports, policy::Ledger::Names names, std::function<void()> on_changed);
 
   /// For policy::Inputs.
   const policy::Ledger& ledger() const { return ledger_; }
@@ -88,7 +88,7 @@ class Reservations {
   void report(const policy::Ledger::Change& change, bool is_polled);
   void fail(const kube::Failure& failure);
 
-  kube::Ports ports_;
+  kube::ClusterPorts ports_;
   const policy::Ledger::Names names_;
   const std::function<void()> on_changed_;
   CallbackGuard callbacks_{"Reservations"};

@@ -44,15 +44,15 @@ bool lacks_facts(const hotplug::HostDevice& device, const hotplug::Inventory& in
 // If the function is bound to another driver now, its published facts are obsolete.
 bool is_bound_as_published(const hotplug::HostDevice& device, const kube::Device& entry,
                            const std::string& driver) {
-  const auto told = policy::read_function(entry.attributes, driver);
-  return told.driver.empty() || told.driver == device.driver;
+  const auto published = policy::read_function(entry.attributes, driver);
+  return published.driver.empty() || published.driver == device.driver;
 }
 
 // Slices are written one after the other, so those of one device may differ. Each was correct when it was
 // written.
 void note_excludes(const ObservedSlices& slices, const std::string& driver, const std::string& node,
                    const hotplug::Inventory& inventory,
-                   std::map<std::string, std::set<std::string>>& stood_under) {
+                   std::map<std::string, std::set<std::string>>& exclude_records) {
   for (const auto& [name, slice] : slices) {
     const auto record = slice.meta.annotations.find(std::string(policy::kExcludesAnnotation));
     if (record == slice.meta.annotations.end() || inventory.boot_id.empty() ||
@@ -63,7 +63,7 @@ void note_excludes(const ObservedSlices& slices, const std::string& driver, cons
       const bool is_link = !policy::id_of_link(entry.attributes, driver).empty();
       if (device != nullptr && !is_link && lacks_facts(*device, inventory) &&
           is_bound_as_published(*device, entry, driver))
-        stood_under[device->id.text].insert(record->second);
+        exclude_records[device->id.text].insert(record->second);
     }
   }
 }
@@ -135,8 +135,8 @@ policy::Published published(const OwnSlices& slices, const hotplug::Inventory& i
       if (vf != nullptr && lacks_facts(*vf, inventory))
         out.resources[entry.name] = policy::published_resource(entry.attributes, slices.sriov_driver);
     });
-  note_excludes(slices.sriov, slices.sriov_driver, slices.node, inventory, out.stood_under);
-  note_excludes(slices.exposure, slices.exposure_driver, slices.node, inventory, out.stood_under);
+  note_excludes(slices.sriov, slices.sriov_driver, slices.node, inventory, out.exclude_records);
+  note_excludes(slices.exposure, slices.exposure_driver, slices.node, inventory, out.exclude_records);
   return out;
 }
 
@@ -144,36 +144,38 @@ std::vector<hotplug::RecoveredNetdev> restore_netdevs(const OwnSlices& slices,
                                                       const hotplug::Inventory& inventory) {
   if (inventory.boot_id.empty()) return {};
   std::map<hotplug::PciAddress, hotplug::RecoveredNetdev> found;
-  visit_own(
-      slices.sriov, slices.sriov_driver, slices.node, inventory.boot_id, [&](const kube::Device& entry) {
-        const auto told = policy::read_vf_attributes(entry.attributes, slices.sriov_driver);
-        const hotplug::HostDevice* pf = inventory.find(told.pf_address);
-        if (pf && pf->pci && !pf->netdev && !told.pf_name.empty()) {
-          hotplug::Netdev netdev{.name = told.pf_name, .link_type = told.pf_link_type, .is_partial = true};
-          found[*pf->pci] = {*pf->pci, std::move(netdev), ""};
-        }
-        const hotplug::HostDevice* vf = inventory.find(told.address);
-        if (vf && vf->pci && !vf->netdev && told.is_rdma_capable && vf->rdma_device.empty() &&
-            !hotplug::is_handed_over(*vf))
-          found[*vf->pci] = {
-              *vf->pci, {}, std::string(hotplug::kUnknownRdmaDevice)};  // that it has one is published
-      });
+  visit_own(slices.sriov, slices.sriov_driver, slices.node, inventory.boot_id,
+            [&](const kube::Device& entry) {
+              const auto published = policy::read_vf_attributes(entry.attributes, slices.sriov_driver);
+              const hotplug::HostDevice* pf = inventory.find(published.pf_address);
+              if (pf && pf->pci && !pf->netdev && !published.pf_name.empty()) {
+                hotplug::Netdev netdev{
+                    .name = published.pf_name, .link_type = published.pf_link_type, .is_partial = true};
+                found[*pf->pci] = {*pf->pci, std::move(netdev), ""};
+              }
+              const hotplug::HostDevice* vf = inventory.find(published.address);
+              if (vf && vf->pci && !vf->netdev && published.is_rdma_capable && vf->rdma_device.empty() &&
+                  !hotplug::is_handed_over(*vf))
+                found[*vf->pci] = {
+                    *vf->pci, {}, std::string(hotplug::kUnknownRdmaDevice)};  // that it has one is published
+            });
   visit_own(slices.exposure, slices.exposure_driver, slices.node, inventory.boot_id,
             [&](const kube::Device& entry) {
-              auto told = policy::read_function(entry.attributes, slices.exposure_driver);
-              const hotplug::HostDevice* device = inventory.find(told.address);
-              const hotplug::HostDevice* pf = inventory.find(told.pf_address);
+              auto published = policy::read_function(entry.attributes, slices.exposure_driver);
+              const hotplug::HostDevice* device = inventory.find(published.address);
+              const hotplug::HostDevice* pf = inventory.find(published.pf_address);
               // A VF's link type is its PF's.
-              if (pf && pf->pci && hotplug::is_netdev_elsewhere(*pf) && !told.pf_name.empty()) {
+              if (pf && pf->pci && hotplug::is_netdev_elsewhere(*pf) && !published.pf_name.empty()) {
                 hotplug::Netdev netdev{
-                    .name = told.pf_name, .link_type = told.netdev.link_type, .is_partial = true};
+                    .name = published.pf_name, .link_type = published.netdev.link_type, .is_partial = true};
                 found.emplace(*pf->pci, hotplug::RecoveredNetdev{*pf->pci, std::move(netdev), ""});
               }
               // With another driver it has no interface that could be in another namespace.
-              if (device == nullptr || !device->pci || device->netdev || told.netdev.name.empty() ||
-                  device->driver != told.driver)
+              if (device == nullptr || !device->pci || device->netdev || published.netdev.name.empty() ||
+                  device->driver != published.driver)
                 return;
-              found[*device->pci] = {*device->pci, std::move(told.netdev), std::move(told.rdma_device)};
+              found[*device->pci] = {*device->pci, std::move(published.netdev),
+                                     std::move(published.rdma_device)};
             });
   std::vector<hotplug::RecoveredNetdev> out;
   for (auto& [address, netdev] : found) out.push_back(std::move(netdev));

@@ -115,7 +115,7 @@ bool has_counting_scheduler(std::string_view git_version) {
   return version && *version >= std::array<int64_t, 3>{1, 36, 2};
 }
 
-ServerFeatures::ServerFeatures(kube::Ports ports, std::string driver, std::string node,
+ServerFeatures::ServerFeatures(kube::ClusterPorts ports, std::string driver, std::string node,
                                std::string scheduler_version, std::function<void()> on_changed)
     : ports_(std::move(ports)),
       driver_(std::move(driver)),

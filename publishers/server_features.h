@@ -46,8 +46,8 @@ class ServerFeatures {
 
   /// scheduler_version: of kube-scheduler; "" if it is the server's. on_changed: a feature became known, was
   /// lost, or kAnswerMax has passed.
-  ServerFeatures(kube::Ports ports, std::string driver, std::string node, std::string scheduler_version,
-                 std::function<void()> on_changed);
+  ServerFeatures(kube::ClusterPorts ports, std::string driver, std::string node,
+                 std::string scheduler_version, std::function<void()> on_changed);
 
   /// Starts a probe unless the answer is known or a probe runs. The feature is probed again on each server
   /// change.
@@ -76,7 +76,7 @@ class ServerFeatures {
   void notify();
   void retry(const kube::Failure& failure);
 
-  kube::Ports ports_;
+  kube::ClusterPorts ports_;
   const std::string driver_, node_, scheduler_version_;
   const std::function<void()> on_changed_;
   CallbackGuard callbacks_{"ServerFeatures"};

@@ -94,11 +94,11 @@ struct FileLock::State {
   }
 
   void attempt() {
-    const auto taken = take();
-    if (taken && *taken) return acquire();
-    taken
+    const auto acquired = take();
+    if (acquired && *acquired) return acquire();
+    acquired
         ? say("another instance is active for " + where.of_what + "; waiting until it ends", "holder", holder)
-        : say("lock not acquired: nothing is written until it is", "why", taken.error().what);
+        : say("lock not acquired: nothing is written until it is", "why", acquired.error().what);
     const Millis jitter{static_cast<int64_t>(random() * static_cast<double>(kRetry.count()))};
     ticket = scheduler.after(kRetry + jitter, [this] { attempt(); });
   }
@@ -149,16 +149,16 @@ struct FileLock::State {
   void acquire() {
     acquired = true;
     holder.clear();
-    if (said_at) log.info("lock acquired", {{"path", path}});
+    if (logged_at) log.info("lock acquired", {{"path", path}});
     if (!on_acquired) return;
     ticket = scheduler.after(Millis{0}, std::exchange(on_acquired, nullptr));
   }
 
   void say(std::string_view what, std::string_view key, const std::string& value) {
     const TimePoint now = scheduler.now();
-    if (said_at && now - *said_at >= kSayAgain) said.forget();
-    if (!said.is_new(std::string(what) + value)) return;
-    said_at = now;
+    if (logged_at && now - *logged_at >= kSayAgain) last_message.forget();
+    if (!last_message.is_new(std::string(what) + value)) return;
+    logged_at = now;
     log.line(key == "why" ? Level::kWarning : Level::kInfo, what, {{"path", path}, {key, value}});
   }
 
@@ -171,8 +171,8 @@ struct FileLock::State {
   Descriptor file;  // locked while it is open
   Ticket ticket;
   std::string holder;
-  LastMessage said;
-  std::optional<TimePoint> said_at;
+  LastMessage last_message;
+  std::optional<TimePoint> logged_at;
   bool acquired = false;
 };
 

@@ -222,9 +222,9 @@ struct Loop::State {
   ~State() { uv_loop_set_data(loop, nullptr); }
 
   void tell_of_turn() {
-    const auto told = watch.end_turn();
+    const auto long_turn = watch.end_turn();
     const auto listener = on_long_turn;  // it may be replaced from within
-    if (told && listener) listener(*told);
+    if (long_turn && listener) listener(*long_turn);
   }
 
   uv_loop_t* loop;

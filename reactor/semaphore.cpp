@@ -10,26 +10,26 @@ struct Semaphore::State : std::enable_shared_from_this<State> {
   State(Scheduler& on, size_t most) : scheduler(on), at_once(most) {}
 
   void look() {
-    if (turn || waiting.empty() || taken >= at_once) return;
+    if (turn || waiting.empty() || in_use >= at_once) return;
     turn = scheduler.after(Millis{0}, [this] { begin(); });
   }
   void begin() {
     const auto self = shared_from_this();  // a request may drop the Semaphore
     const Ticket own = std::exchange(turn, nullptr);
-    while (taken < at_once && !waiting.empty()) {
+    while (in_use < at_once && !waiting.empty()) {
       const auto next = waiting.extract(waiting.begin());
-      ++taken;
+      ++in_use;
       next.mapped()();
     }
   }
   void leave(uint64_t number) {
-    if (waiting.erase(number) == 0) --taken;
+    if (waiting.erase(number) == 0) --in_use;
     look();
   }
 
   Scheduler& scheduler;
   const size_t at_once;
-  size_t taken = 0;
+  size_t in_use = 0;
   uint64_t last = 0;
   std::map<uint64_t, std::function<void()>> waiting;  // in the order in which they came
   Ticket turn;
@@ -50,7 +50,7 @@ Semaphore::~Semaphore() {
   // Permits of waiting requests must not count as granted ones. Some are destroyed with captured values of
   // others.
   const auto waiting = std::exchange(state_->waiting, {});
-  state_->taken += waiting.size();
+  state_->in_use += waiting.size();
 }
 
 Semaphore::PermitPtr Semaphore::acquire(std::function<void()> begin) {
@@ -60,7 +60,7 @@ Semaphore::PermitPtr Semaphore::acquire(std::function<void()> begin) {
   return std::make_unique<Held>(state_, number);
 }
 
-size_t Semaphore::taken() const { return state_->taken; }
+size_t Semaphore::in_use() const { return state_->in_use; }
 size_t Semaphore::waiting() const { return state_->waiting.size(); }
 
 }  // namespace sliced::reactor

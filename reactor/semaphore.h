@@ -30,7 +30,7 @@ class Semaphore {
   /// Requests a place; begin is called when it is granted.
   [[nodiscard]] PermitPtr acquire(std::function<void()> begin);
   /// Numbers of granted and of waiting Permits.
-  size_t taken() const;
+  size_t in_use() const;
   size_t waiting() const;
 
  private:

@@ -12,7 +12,7 @@ namespace sliced::reactor {
 namespace {
 
 constexpr uint64_t kNanosPerMilli = 1'000'000;
-constexpr size_t kToldMax = 64, kWhoBytesMax = 160;
+constexpr size_t kReportedMax = 64, kWhoBytesMax = 160;
 
 Millis millis(uint64_t ns) { return Millis{static_cast<int64_t>(ns / kNanosPerMilli)}; }
 
@@ -68,13 +68,13 @@ std::optional<LongTurn> TurnWatch::end_turn() {
   LongTurn out{millis(busy), std::min(millis(cpu), millis(busy)), text_of_call(longest.kind, longest.who),
                millis(longest.ns), 0};
   const uint64_t now = clocks_.monotonic_ns();
-  if (told_.size() >= kToldMax && !told_.contains(out.what)) told_.clear();
-  const auto [at, is_new] = told_.try_emplace(out.what);
+  if (reported_.size() >= kReportedMax && !reported_.contains(out.what)) reported_.clear();
+  const auto [at, is_new] = reported_.try_emplace(out.what);
   if (!is_new && millis(now - at->second.at_ns) < kSilence) {
-    ++at->second.unsaid;
+    ++at->second.unreported;
     return std::nullopt;
   }
-  out.unsaid = at->second.unsaid;
+  out.unreported = at->second.unreported;
   at->second = {now, 0};
   return out;
 }

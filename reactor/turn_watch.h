@@ -20,7 +20,7 @@ struct LongTurn {
   Millis on_cpu{0};  // CPU time; less than `took` if the thread had no CPU
   std::string what;  // the longest call: "task", "descriptor", "stream", ... and its target
   Millis what_took{0};
-  size_t unsaid = 0;  // long turns of the same call since the last report
+  size_t unreported = 0;  // long turns of the same call since the last report
 };
 
 /// Receives start and end of calls. Loop thread only. Memory: 64 texts of at most about 170 bytes.
@@ -40,7 +40,7 @@ class TurnWatch {
   /// Ends the last begun call.
   void end();
   /// Ends the turn. Returns the report; nullopt for a turn below kLong, or for a call that was reported less
-  /// than kSilence ago (counted in LongTurn::unsaid). At most 64 different calls are stored; a further one
+  /// than kSilence ago (counted in LongTurn::unreported). At most 64 different calls are stored; a further one
   /// clears the memory.
   std::optional<LongTurn> end_turn();
   /// Returns the number of turns of at least kLong since the start.
@@ -52,16 +52,16 @@ class TurnWatch {
     const std::type_info* who = nullptr;
     uint64_t ns = 0;
   };
-  struct Told {
+  struct Reported {
     uint64_t at_ns = 0;
-    size_t unsaid = 0;
+    size_t unreported = 0;
   };
   const Clocks clocks_;
   int depth_ = 0;
   // The running outermost call, and the longest one of this turn.
   Call running_, longest_;
   uint64_t began_ns_ = 0, busy_ns_ = 0, cpu_before_ns_ = 0, long_turns_ = 0;
-  std::map<std::string, Told> told_;  // by LongTurn::what
+  std::map<std::string, Reported> reported_;  // by LongTurn::what
 };
 
 /// Measures one call of a callback. Each C callback for libuv creates one in its first line; otherwise a long

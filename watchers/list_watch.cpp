@@ -11,7 +11,7 @@ using kube::EventType;
 using kube::Failure;
 using State = SyncState::State;
 
-ListWatch::ListWatch(kube::Ports ports, kube::Scope scope, ObjectSink& sink, ListWatchLimits limits)
+ListWatch::ListWatch(kube::ClusterPorts ports, kube::Scope scope, ObjectSink& sink, ListWatchLimits limits)
     : ports_(std::move(ports)),
       scope_(std::move(scope)),
       sink_(sink),
@@ -192,12 +192,12 @@ void ListWatch::collect(const ObjectHead& head, std::string_view object) {
 
 void ListWatch::on_live_event(EventType type, const ObjectHead& head, std::string_view object) {
   const auto version = parse_int(head.resource_version);
-  if (version && told_ && *version < *told_) {
+  if (version && newest_version_ && *version < *newest_version_) {
     relist("an event is older than the last received state");
     version_unusable_ = true;
     return fail(Errc::kInvalid, "an event is older than the last received state");
   }
-  told_ = version;
+  newest_version_ = version;
   resource_version_ = head.resource_version;
   missed_at_.reset();
   stand(State::kLive, "");
@@ -253,12 +253,12 @@ void ListWatch::on_list_done(std::string resource_version) {
 // state: this is accepted if a second list a few seconds later confirms it.
 bool ListWatch::is_of_the_past() {
   const auto version = parse_int(resource_version_);
-  if (version && told_ && *version < *told_) {
+  if (version && newest_version_ && *version < *newest_version_) {
     if (!past_since_) past_since_ = opened_;
     if (opened_ - *past_since_ < limits_.confirm_after) return true;
   }
   past_since_.reset();
-  told_ = version;
+  newest_version_ = version;
   return false;
 }
 

@@ -118,7 +118,7 @@ class ObjectSink {
 /// Loop thread only, one request at a time. Calls the sink from answers and timers, never from start().
 class ListWatch {
  public:
-  ListWatch(kube::Ports ports, kube::Scope scope, ObjectSink& sink, ListWatchLimits limits = {});
+  ListWatch(kube::ClusterPorts ports, kube::Scope scope, ObjectSink& sink, ListWatchLimits limits = {});
   ListWatch(const ListWatch&) = delete;
   ListWatch& operator=(const ListWatch&) = delete;
 
@@ -223,7 +223,7 @@ class ListWatch {
   void log_standing(SyncState::State before);
   std::string resource_name() const;
 
-  kube::Ports ports_;
+  kube::ClusterPorts ports_;
   const kube::Scope scope_;
   ObjectSink& sink_;
   const ListWatchLimits limits_;
@@ -241,7 +241,8 @@ class ListWatch {
   std::string list_reason_ = "start";
   std::string resource_version_;   // the last one received
   bool version_unusable_ = false;  // too old or too new for the server
-  std::optional<int64_t> told_;    // the newest version that the sink got; nullopt: none, or not a number
+  std::optional<int64_t>
+      newest_version_;  // the newest version that the sink got; nullopt: none, or not a number
   std::optional<TimePoint> past_since_;  // since when lists have been older
   std::optional<TimePoint> watch_list_off_until_;
   bool relist_at_once_ = true;                     // one list without backoff after each healthy watch

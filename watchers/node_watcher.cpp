@@ -18,7 +18,7 @@ Result<NodeFacts> decode_node(std::string_view object) {
 
 }  // namespace
 
-std::unique_ptr<NodeWatcher> make_node_watcher(kube::Ports ports, std::string_view node_name,
+std::unique_ptr<NodeWatcher> make_node_watcher(kube::ClusterPorts ports, std::string_view node_name,
                                                NodeWatcher::OnEvent on_event,
                                                NodeWatcher::OnSyncState on_sync_state) {
   kube::Scope scope{kube::kNodes, "", "metadata.name=" + std::string(node_name), true};

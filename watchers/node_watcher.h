@@ -22,7 +22,7 @@ using NodeWatcher = WatchedSource<NodeFacts>;
 
 /// Returns a watcher that is not started, of a Node that may not exist yet. REQUIRES: `ports` must outlive
 /// it.
-std::unique_ptr<NodeWatcher> make_node_watcher(kube::Ports ports, std::string_view node_name,
+std::unique_ptr<NodeWatcher> make_node_watcher(kube::ClusterPorts ports, std::string_view node_name,
                                                NodeWatcher::OnEvent on_event,
                                                NodeWatcher::OnSyncState on_sync_state = {});
 

@@ -65,7 +65,7 @@ Result<PolicyText> decode_policy_text(std::string_view object);
 /// change; expressions are compiled later, on a worker (policy/).
 template <class Policy>
 std::unique_ptr<PolicyWatcher<Policy>> make_policy_watcher(
-    kube::Ports ports, const kube::Resource& kind, std::string_view namespace_,
+    kube::ClusterPorts ports, const kube::Resource& kind, std::string_view namespace_,
     PolicyDecoding<Policy> decoding, typename PolicyWatcher<Policy>::OnEvent on_event,
     typename PolicyWatcher<Policy>::OnSyncState on_sync_state = {},
     typename PolicyWatcher<Policy>::KeepMissing keep_missing = {}) {

@@ -10,7 +10,7 @@ namespace sliced::watchers {
 void ProblemLog::report(const ObjectHead& head, const Error* problem) {
   if (problem == nullptr) return forget(head);
   const uint64_t now = stable_hash(problem->what);
-  const auto [at, is_new] = told_.try_emplace({head.namespace_, head.name}, now);
+  const auto [at, is_new] = reported_.try_emplace({head.namespace_, head.name}, now);
   if (!is_new && std::exchange(at->second, now) == now) return;
   if (++new_count_ > kProblemsMax) return;
   log_.warning("invalid object", {{"resource", resource_},

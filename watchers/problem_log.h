@@ -20,11 +20,12 @@ class ProblemLog {
   /// kMessageBytesMax.
   void report(const ObjectHead& head, const Error* problem);
   /// The object was deleted.
-  void forget(const ObjectHead& head) { told_.erase({head.namespace_, head.name}); }
+  void forget(const ObjectHead& head) { reported_.erase({head.namespace_, head.name}); }
   /// Ends a list: forgets all other objects.
   template <class Known>
   void retain(Known known) {
-    std::erase_if(told_, [&](const auto& entry) { return !known(entry.first.first, entry.first.second); });
+    std::erase_if(reported_,
+                  [&](const auto& entry) { return !known(entry.first.first, entry.first.second); });
     end_round();
   }
   /// Ends one change.
@@ -33,8 +34,9 @@ class ProblemLog {
  private:
   Log& log_;
   const std::string resource_;
-  std::map<std::pair<std::string, std::string>, uint64_t> told_;  // namespace and name -> hash of the problem
-  size_t new_count_ = 0;                                          // of this round
+  std::map<std::pair<std::string, std::string>, uint64_t>
+      reported_;          // namespace and name -> hash of the problem
+  size_t new_count_ = 0;  // of this round
 };
 
 }  // namespace sliced::watchers

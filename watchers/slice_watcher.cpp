@@ -92,7 +92,7 @@ size_t footprint(const kube::ResourceSlice& slice) {
   return bytes;
 }
 
-std::unique_ptr<SliceWatcher> make_slice_watcher(kube::Ports ports, std::string_view driver,
+std::unique_ptr<SliceWatcher> make_slice_watcher(kube::ClusterPorts ports, std::string_view driver,
                                                  std::string_view node_name, SliceWatcher::OnEvent on_event,
                                                  SliceWatcher::OnSyncState on_sync_state, bool salvages,
                                                  size_t bytes_max) {

@@ -31,7 +31,7 @@ inline constexpr size_t kSlicesMax = 4'096;
 /// Returns a watcher that is not started. driver: "" for all. salvages: an invalid slice is decoded in part
 /// (kube::salvage_resource_slice) if its driver and node are readable. bytes_max: memory of all slices. A
 /// list may have 512 MiB of text, because slices are decoded on arrival.
-std::unique_ptr<SliceWatcher> make_slice_watcher(kube::Ports ports, std::string_view driver,
+std::unique_ptr<SliceWatcher> make_slice_watcher(kube::ClusterPorts ports, std::string_view driver,
                                                  std::string_view node_name, SliceWatcher::OnEvent on_event,
                                                  SliceWatcher::OnSyncState on_sync_state = {},
                                                  bool salvages = false, size_t bytes_max = SIZE_MAX);

@@ -73,7 +73,7 @@ class WatchedSource final : public Source, private ObjectSink {
   using Find = std::function<const T*(const ObjectHead&)>;
 
   /// REQUIRES: `ports` must outlive this object. start() starts it; destroying it cancels everything.
-  WatchedSource(kube::Ports ports, kube::Scope scope, Decode decode, OnEvent on_event,
+  WatchedSource(kube::ClusterPorts ports, kube::Scope scope, Decode decode, OnEvent on_event,
                 OnSyncState on_sync_state = {}, KeepMissing keep_missing = {}, ListWatchLimits limits = {},
                 MemoryLimits memory = {})
       : decode_(std::move(decode)),

@@ -106,7 +106,8 @@ status::Pages aggregate_pages(const daemon::Process& process, const AggregateSta
 }
 
 void serve(daemon::Process& process, const config::Options& options) {
-  const kube::Ports ports{*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()};
+  const kube::ClusterPorts ports{*process.cluster, process.loop.scheduler(), *process.log,
+                                 reactor::system_random()};
   std::unique_ptr<aggregate::Aggregator> aggregator;
   aggregate::Aggregator::Counters before;
   // A process that is not elected only reads the Lease.
@@ -125,8 +126,8 @@ void serve(daemon::Process& process, const config::Options& options) {
       });
   std::optional<status::Door> door;
   if (const auto address = daemon::endpoint_of(options.health_address))
-    door.emplace(status::Door::Ports{process.loop, *process.log,
-                                     [] { return static_cast<int64_t>(std::time(nullptr)); }},
+    door.emplace(status::DoorPorts{process.loop, *process.log,
+                                   [] { return static_cast<int64_t>(std::time(nullptr)); }},
                  status::Door::Places{.directory = "", .pod_uid = "", .address = address},
                  status::serve_pages(aggregate_pages(process, {election, aggregator, before})));
   std::vector<std::unique_ptr<reactor::Signal>> signals;

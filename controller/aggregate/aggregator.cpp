@@ -58,7 +58,7 @@ std::string lack_of(const Watcher& watcher, bool may_be_absent) {
 
 }  // namespace
 
-Aggregator::Aggregator(kube::Ports ports, Settings settings)
+Aggregator::Aggregator(kube::ClusterPorts ports, Settings settings)
     : ports_(std::move(ports)),
       settings_(std::move(settings)),
       backoff_(ports_.random, kPace),

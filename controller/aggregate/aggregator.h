@@ -65,7 +65,7 @@ class Aggregator {
 
   /// Requires: ports outlive this object. Destroying it cancels everything; a write in progress may still
   /// take effect.
-  Aggregator(kube::Ports ports, Settings settings);
+  Aggregator(kube::ClusterPorts ports, Settings settings);
   ~Aggregator();
   /// Starts watching and writing. Called once.
   void start();
@@ -152,7 +152,7 @@ class Aggregator {
   void on_written(const reports::PolicyRef& policy, const PolicyStatus& status, const PolicyStatus& before);
   void on_failure(const reports::PolicyRef& policy, const kube::Failure& failure);
 
-  kube::Ports ports_;
+  kube::ClusterPorts ports_;
   const Settings settings_;
   std::map<std::string, std::string> plugins_;  // state of the kubelet plugin by node
   SharedWords shared_;

@@ -14,7 +14,7 @@ constexpr int64_t kTransitionsMax = INT32_MAX - 1;  // before an increment; an i
 
 }  // namespace
 
-Election::Election(kube::Ports ports, Settings settings, std::function<void(bool elected)> on_change)
+Election::Election(kube::ClusterPorts ports, Settings settings, std::function<void(bool elected)> on_change)
     : ports_(std::move(ports)), settings_(std::move(settings)), on_change_(std::move(on_change)) {}
 
 void Election::look_after(Millis delay) {
@@ -43,8 +43,8 @@ void Election::on_lease(std::string_view object) {
   resource_version_ = meta->resource_version;
   const kube::Json* spec = json->find("spec");
   // An edit of labels only is no renewal by the holder.
-  if (std::string said = spec == nullptr ? "" : kube::encode_json(*spec); said != said_) {
-    said_ = std::move(said);
+  if (std::string observed = spec == nullptr ? "" : kube::encode_json(*spec); observed != observed_spec_) {
+    observed_spec_ = std::move(observed);
     seen_at_ = now;
   }
   holder_ = spec == nullptr ? "" : std::string(spec->text("holderIdentity"));

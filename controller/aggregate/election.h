@@ -32,7 +32,7 @@ class Election {
 
   /// on_change: called in a turn of the scheduler, or from resign().
   /// Permissions: get, create and update on leases in that namespace.
-  Election(kube::Ports ports, Settings settings, std::function<void(bool elected)> on_change);
+  Election(kube::ClusterPorts ports, Settings settings, std::function<void(bool elected)> on_change);
 
   /// Starts; call once.
   void start() { look(); }
@@ -56,15 +56,15 @@ class Election {
   void check_deadline();
   kube::Json lease() const;
 
-  kube::Ports ports_;
+  kube::ClusterPorts ports_;
   const Settings settings_;
   const std::function<void(bool)> on_change_;
   bool is_elected_ = false, is_over_ = false, is_reading_ = false;
   std::string resource_version_, holder_, acquired_;
   int64_t transitions_ = 0;
-  std::string said_;        // spec of the Lease
-  TimePoint seen_at_{};     // time of its last change
-  TimePoint renewed_at_{};  // start of the last successful write
+  std::string observed_spec_;  // spec of the Lease
+  TimePoint seen_at_{};        // time of its last change
+  TimePoint renewed_at_{};     // start of the last successful write
   TimePoint asked_at_{};
   LastMessage failure_;
   kube::CallPtr call_;

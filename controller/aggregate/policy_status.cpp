@@ -109,9 +109,9 @@ bool PolicyStatus::says_the_same(const PolicyStatus& other) const {
 
 NodeWords words_of(const reports::NodeReport& report, SharedWords& shared) {
   NodeWords out;
-  std::set<reports::PolicyRef> said;
+  std::set<reports::PolicyRef> seen;
   for (const reports::PolicyReport& policy : report.policies) {
-    if (!said.insert(policy.policy).second) continue;
+    if (!seen.insert(policy.policy).second) continue;
     out.push_back({.policy = shared.policies.of(policy.policy),
                    .generation = policy.generation,
                    .matched = policy.matched,

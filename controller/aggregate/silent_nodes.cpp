@@ -21,7 +21,7 @@ Result<reports::NodeLease> decode(std::string_view object) {
 
 }  // namespace
 
-SilentNodes::SilentNodes(kube::Ports ports, std::string namespace_)
+SilentNodes::SilentNodes(kube::ClusterPorts ports, std::string namespace_)
     : ports_(std::move(ports)),
       backoff_(ports_.random, kLeaseListPace),
       watcher_(

@@ -33,7 +33,7 @@ class SilentNodes {
   };
 
   /// Requires: ports outlive this object.
-  SilentNodes(kube::Ports ports, std::string namespace_);
+  SilentNodes(kube::ClusterPorts ports, std::string namespace_);
   /// Called once.
   void start();
   /// Records a read report. Nothing is written for a node without a report.
@@ -59,7 +59,7 @@ class SilentNodes {
   void write_next();
   void write(const std::string& node, bool is_silent);
 
-  kube::Ports ports_;
+  kube::ClusterPorts ports_;
   std::map<std::string, Heard> leases_;  // by node
   std::set<std::string> silent_;
   std::map<std::string, bool> reports_;  // by node: is marked

@@ -16,7 +16,7 @@ constexpr const char* kReason = "PolicyNamespaceNotRead";
 
 }  // namespace
 
-UnreadPolicies::UnreadPolicies(kube::Ports ports, Settings settings, std::function<void()> on_change)
+UnreadPolicies::UnreadPolicies(kube::ClusterPorts ports, Settings settings, std::function<void()> on_change)
     : ports_(std::move(ports)),
       settings_(std::move(settings)),
       on_change_(std::move(on_change)),

@@ -34,7 +34,7 @@ class UnreadPolicies {
   static constexpr size_t kReportedMax = 25;
 
   /// on_change: called when look() may have another result. Requires: ports outlive this object.
-  UnreadPolicies(kube::Ports ports, Settings settings, std::function<void()> on_change);
+  UnreadPolicies(kube::ClusterPorts ports, Settings settings, std::function<void()> on_change);
   /// Called once.
   void start() { watcher_.start(); }
   /// read: namespaces of the SriovResourcePolicies in node reports. Requires: all reports have been listed.
@@ -57,7 +57,7 @@ class UnreadPolicies {
   void on_sync_state(const watchers::SyncState& sync);
   std::string note_of(const std::string& namespace_) const;
 
-  kube::Ports ports_;
+  kube::ClusterPorts ports_;
   const Settings settings_;
   const std::function<void()> on_change_;
   std::map<Watcher::Item::Id, Unread> policies_;  // in other namespaces

@@ -73,7 +73,7 @@ void tell(Log& log, const Review& review) {
 }  // namespace
 
 struct Admission::Shared {
-  const Ports ports;
+  const AdmissionPorts ports;
   const std::shared_ptr<const Drivers> drivers;
   const std::shared_ptr<Counts> counts = std::make_shared<Counts>();
   Counters answered = {};
@@ -101,7 +101,7 @@ class Admission::One final : public http::Call {
     is_whole_ = true;
     if (shared_->counts->reviews >= kReviewsMax) return give_up("too many concurrent reviews");
     const auto work = std::make_shared<Work>(shared_->counts, body_);
-    const Ports& ports = shared_->ports;
+    const AdmissionPorts& ports = shared_->ports;
     job_ =
         (is_cheap(body_->text()) ? ports.executor : ports.selectors)
             .run([work, drivers = shared_->drivers] { work->review = review(work->body->text(), *drivers); },
@@ -161,7 +161,7 @@ class Admission::One final : public http::Call {
   bool is_whole_ = false, is_answered_ = false, is_given_up_ = false;
 };
 
-Admission::Admission(Ports ports, Drivers drivers)
+Admission::Admission(AdmissionPorts ports, Drivers drivers)
     : shared_(std::make_shared<Shared>(Shared{ports, std::make_shared<const Drivers>(std::move(drivers))})) {}
 
 std::unique_ptr<http::Call> Admission::serve(const http::RequestHead& head, http::Response& response) {

@@ -18,6 +18,13 @@ constexpr size_t kReviewBytesMax = 3u << 20;   // of a body; 413
 constexpr size_t kBodiesBytesMax = 32u << 20;  // of all requests
 constexpr size_t kReviewsMax = 128;            // waiting or running
 
+struct AdmissionPorts {
+  reactor::Scheduler& scheduler;
+  reactor::Executor& executor;
+  reactor::Executor& selectors;  // for reviews that may take long: kinds with expressions
+  Log& log;
+};
+
 /// Reviews run on executors. DeviceExposurePolicies have a separate one: their selectors take about 0.1 s, at
 /// most 1 s, and claims must not wait for them.
 /// Deadline: kReviewMax from the request's head; then the object is allowed with a warning. A running review
@@ -38,13 +45,7 @@ class Admission {
     uint64_t failed = 0;                 // answers with another status than 200
     DurationHistogram took;              // from the head of a request to its answer
   };
-  struct Ports {
-    reactor::Scheduler& scheduler;
-    reactor::Executor& executor;
-    reactor::Executor& selectors;  // for reviews that may take long: kinds with expressions
-    Log& log;
-  };
-  Admission(Ports ports, Drivers drivers);
+  Admission(AdmissionPorts ports, Drivers drivers);
 
   /// POST with a body of application/json; else 405 and 415.
   std::unique_ptr<http::Call> serve(const http::RequestHead& head, http::Response& response);

@@ -185,12 +185,12 @@ class Selector {
 
   // Looks for the same id in another domain of the driver, or of the other driver.
   std::string meant_elsewhere(const cel::Path& path) const {
-    const auto said = [&](const std::string& domain) {
+    const auto suggest = [&](const std::string& domain) {
       return "; did you mean device.attributes[\"" + domain + "\"]." + path.id + "?";
     };
-    if (standard_attributes().contains(path.id)) return said(std::string(kStandardDomain));
+    if (standard_attributes().contains(path.id)) return suggest(std::string(kStandardDomain));
     const std::string& other = path.domain == drivers_.exposure ? drivers_.sriov : drivers_.exposure;
-    return own_attributes(other, drivers_).contains(path.id) ? said(other) : "";
+    return own_attributes(other, drivers_).contains(path.id) ? suggest(other) : "";
   }
 
   void look_at_standard(const cel::Path& path, const Expression& about, int32_t offset,

@@ -20,7 +20,7 @@ std::string why_not_valid(const reactor::net::TlsContext& tls, int64_t now) {
 
 }  // namespace
 
-Server::Server(Ports ports, Places places, Drivers drivers)
+Server::Server(ServerPorts ports, Places places, Drivers drivers)
     : ports_(std::move(ports)),
       places_(std::move(places)),
       admission_({ports_.loop.scheduler(), ports_.executor, ports_.selectors, ports_.log},

@@ -24,28 +24,29 @@ namespace sliced::webhook {
 
 constexpr size_t kClientsMax = 256;  // more wait in the kernel's backlog; an API server needs a few
 
+struct ServerPorts {
+  reactor::Loop& loop;
+  reactor::Executor& executor;
+  reactor::Executor& selectors;  // AdmissionPorts
+  Log& log;
+  std::function<int64_t()> clock;  // seconds since 1970
+};
+
 /// Serves /validate (admission.h), /livez and /readyz. Clients are not authenticated: an answer contains only
 /// data of the request. Listens once there is a certificate; a replaced one is used for new connections. An
 /// unavailable address is logged once and retried every two seconds.
 /// Bounds:    heads of 16 KiB, bodies of kReviewBytesMax, 5 s for a handshake, a head or a request, 10 s for
 ///            a slow reader.
-/// REQUIRES: the members of Ports must outlive this object. Destroying it closes all connections.
+/// REQUIRES: the members of ServerPorts must outlive this object. Destroying it closes all connections.
 /// Protocols: HTTP/2 and HTTP/1.1, by ALPN. Clients need no certificate.
 /// Loop thread only; reviews run on the executors.
 class Server {
  public:
-  struct Ports {
-    reactor::Loop& loop;
-    reactor::Executor& executor;
-    reactor::Executor& selectors;  // Admission::Ports
-    Log& log;
-    std::function<int64_t()> clock;  // seconds since 1970
-  };
   struct Places {
     reactor::net::Endpoint address;
     reactor::net::TlsFilePaths files;
   };
-  Server(Ports ports, Places places, Drivers drivers);
+  Server(ServerPorts ports, Places places, Drivers drivers);
 
   /// Returns 0 while it does not listen.
   uint16_t port() const { return listener_ ? listener_->port() : 0; }
@@ -64,7 +65,7 @@ class Server {
   http::Serve serve();
   http::ServerOptions server_options(std::shared_ptr<const reactor::net::TlsContext> tls) const;
 
-  const Ports ports_;
+  const ServerPorts ports_;
   const Places places_;
   Admission admission_;
   std::optional<http::Server> server_;  // with the first certificate

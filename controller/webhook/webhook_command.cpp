@@ -55,8 +55,8 @@ void serve(daemon::Process& process, reactor::Executor& selectors, const cli::In
                          {running.sriov_driver_name, running.exposure_driver_name, running.namespace_});
   std::optional<status::Door> door;
   if (const auto address = daemon::endpoint_of(running.health_address))
-    door.emplace(status::Door::Ports{process.loop, *process.log,
-                                     [] { return static_cast<int64_t>(std::time(nullptr)); }},
+    door.emplace(status::DoorPorts{process.loop, *process.log,
+                                   [] { return static_cast<int64_t>(std::time(nullptr)); }},
                  status::Door::Places{.directory = "", .pod_uid = "", .address = address},
                  status::serve_pages(webhook_pages(process, server)));
   const reactor::Task end = [&] { server.shut_down(kAnswersMax, [&] { process.loop.stop(); }); };

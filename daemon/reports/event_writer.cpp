@@ -26,7 +26,7 @@ std::string instance_of(const std::string& node) { return cut(node, kInstanceByt
 
 }  // namespace
 
-EventWriter::EventWriter(kube::Ports ports, Settings settings)
+EventWriter::EventWriter(kube::ClusterPorts ports, Settings settings)
     : ports_(std::move(ports)), settings_(std::move(settings)) {
   for (const Subject subject : {Subject::kPolicies, Subject::kNode, Subject::kPods})
     room_.emplace(subject, watchers::TokenBucket(10, Millis{120'000}));
@@ -161,7 +161,7 @@ void EventWriter::write(const Key& key, kube::WriteRequest request) {
   const auto before = std::move(call_);
   call_ = ports_.cluster.write(std::move(request),
                                {[this](std::string_view) {
-                                  ++counters_.taken;
+                                  ++counters_.succeeded;
                                   failure_.forget();
                                   ended();
                                 },

@@ -41,12 +41,12 @@ class EventWriter {
   };
   struct Counters {
     /// Successful and failed writes, and conditions dropped for lack of room.
-    uint64_t taken = 0, failed = 0, left_out = 0;
+    uint64_t succeeded = 0, failed = 0, left_out = 0;
   };
   static constexpr Millis kSeriesEvery{360'000}, kSeriesEndsAfter{3'600'000};
   static constexpr size_t kSeriesMax = 128;  // for policies; the same again for the Node, and for pods
 
-  EventWriter(kube::Ports ports, Settings settings);
+  EventWriter(kube::ClusterPorts ports, Settings settings);
   /// Called by the owner of the interlock. Without it nothing is written or remembered.
   void permit(bool writes);
   /// now: all current conditions; an earlier condition that is not in it has ended. May write before it
@@ -84,7 +84,7 @@ class EventWriter {
   kube::Json regarding(const PolicyRef& policy) const;
   void ended();
 
-  kube::Ports ports_;
+  kube::ClusterPorts ports_;
   const Settings settings_;
   bool is_permitted_ = false;
   std::map<Key, Series> series_;

@@ -121,14 +121,14 @@ class Policies {
 
 // ---- groups
 
-std::vector<Said> said_of(const Decision& decision, const HostDevice& device) {
-  std::vector<Said> out;
+std::vector<PolicyVerdict> verdicts_of(const Decision& decision, const HostDevice& device) {
+  std::vector<PolicyVerdict> out;
   const policy::PolicySet& set = *decision.inputs->policies;
   const std::string& id = device.id.text;
   const policy::Verdict& verdict = decision.verdicts.at(id);
   const auto refusal = decision.refusals.find(id);
-  Said first{.outcome = std::string(name_of(verdict.outcome)),
-             .why = refusal != decision.refusals.end() ? refusal->second : device.broken};
+  PolicyVerdict first{.outcome = std::string(name_of(verdict.outcome)),
+                      .why = refusal != decision.refusals.end() ? refusal->second : device.broken};
   if (is_excluded(verdict.outcome) && verdict.exposure >= 0)
     first.policy = ref_of(*set.exposures[static_cast<size_t>(verdict.exposure)]);
   else if (const int32_t by = std::max(verdict.policy, verdict.may_offer); by >= 0)
@@ -183,7 +183,7 @@ DeviceGroup group_of(const Decision& decision, const HostDevice& device) {
                   .rdma = !device.rdma_device.empty(),
                   .host_use = device.host_use,
                   .disposition = std::string(name_of(policy::disposition_of(decision, device.id.text))),
-                  .said = said_of(decision, device)};
+                  .verdicts = verdicts_of(decision, device)};
   if (is_vf_of_pf(device)) out.vfs = {{*device.vf_index, *device.vf_index}};
   tell_interface(device, out);
   return out;
@@ -191,14 +191,14 @@ DeviceGroup group_of(const Decision& decision, const HostDevice& device) {
 
 // All facts that distinguish groups, except number and address, and the text of a reason.
 auto key_of(const DeviceGroup& group) {
-  std::vector<std::string> said;
-  for (const Said& one : group.said)
-    said.insert(said.end(), {one.policy.kind, one.policy.namespace_, one.policy.name, one.outcome});
+  std::vector<std::string> verdicts;
+  for (const PolicyVerdict& one : group.verdicts)
+    verdicts.insert(verdicts.end(), {one.policy.kind, one.policy.namespace_, one.policy.name, one.outcome});
   return std::tuple{group.pf,          group.interface_base, group.named_otherwise,  group.pf_name,
                     group.vendor,      group.product,        group.subsystem_vendor, group.subsystem_product,
                     group.driver,      group.link_type,      group.pf_product,       group.numa_node,
                     group.mtu,         group.rdma,           group.master,           group.host_use,
-                    group.disposition, std::move(said)};
+                    group.disposition, std::move(verdicts)};
 }
 using Key = decltype(key_of(DeviceGroup{}));
 

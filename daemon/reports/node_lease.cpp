@@ -62,7 +62,7 @@ std::optional<NodeLease> decode_node_lease(const kube::Json& lease) {
   return out;
 }
 
-NodeLeaseWriter::NodeLeaseWriter(kube::Ports ports, Settings settings)
+NodeLeaseWriter::NodeLeaseWriter(kube::ClusterPorts ports, Settings settings)
     : ports_(std::move(ports)),
       settings_(std::move(settings)),
       name_(node_lease_name(settings_.node)),

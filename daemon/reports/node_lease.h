@@ -62,7 +62,7 @@ class NodeLeaseWriter {
     uint64_t renewed = 0, failed = 0;  // writes
   };
   /// Ownership: ports outlive this object. After its destruction the Lease expires.
-  NodeLeaseWriter(kube::Ports ports, Settings settings);
+  NodeLeaseWriter(kube::ClusterPorts ports, Settings settings);
 
   /// Called by the owner of the interlock: a standby daemon writes none. The first write is within 10 s.
   void permit(bool writes);
@@ -80,7 +80,7 @@ class NodeLeaseWriter {
   void on_failure(const kube::Failure& failure, bool was_reading);
   kube::Json lease() const;
 
-  kube::Ports ports_;
+  kube::ClusterPorts ports_;
   const Settings settings_;
   const std::string name_, acquired_;
   bool is_permitted_ = false;

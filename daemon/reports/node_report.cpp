@@ -45,7 +45,8 @@ constexpr Texts<PoolReport> kPoolTexts[] = {{"driver", &PoolReport::driver}, {"n
 constexpr Numbers<PoolReport> kPoolNumbers[] = {{"generation", &PoolReport::generation},
                                                 {"devices", &PoolReport::devices},
                                                 {"slices", &PoolReport::slices}};
-constexpr Texts<Said> kSaidTexts[] = {{"outcome", &Said::outcome}, {"why", &Said::why}};
+constexpr Texts<PolicyVerdict> kVerdictTexts[] = {{"outcome", &PolicyVerdict::outcome},
+                                                  {"why", &PolicyVerdict::why}};
 constexpr Texts<DeviceGroup> kGroupTexts[] = {
     {"type", &DeviceGroup::type},
     {"pf", &DeviceGroup::pf},
@@ -86,7 +87,7 @@ constexpr Numbers<NodeReport::LeftOut> kLeftOutNumbers[] = {{"pools", &NodeRepor
                                                             {"devices", &NodeReport::LeftOut::devices}};
 
 // An already truncated text stays unchanged, so that encoding a decoded report gives the same text.
-std::string told(const std::string& text) {
+std::string cut_text(const std::string& text) {
   constexpr size_t kToldBytesMax = kTextBytesMax + 6;  // printable()'s, with dots and an escape at the end
   if (text.size() <= kToldBytesMax && printable(text, 2 * kToldBytesMax) == text) return text;
   return printable(text, kTextBytesMax);
@@ -96,7 +97,7 @@ std::string told(const std::string& text) {
 template <class Part, size_t kCount>
 void put(Json& out, const Texts<Part> (&rows)[kCount], const Part& part) {
   for (const auto& [key, text] : rows)
-    if (!(part.*text).empty()) out.set(key, told(part.*text));
+    if (!(part.*text).empty()) out.set(key, cut_text(part.*text));
 }
 template <class Part, size_t kCount>
 void put(Json& out, const Numbers<Part> (&rows)[kCount], const Part& part) {
@@ -138,7 +139,7 @@ void for_each_item(const Json& json, std::string_view key, Visit visit) {
 Json json_of(const Counts& counts) {
   Json out = Json::Object{};
   for (const auto& [outcome, count] : counts)
-    if (count != 0) out.set(told(outcome), count);
+    if (count != 0) out.set(cut_text(outcome), count);
   return out;
 }
 // The present name of an outcome: a report of an older daemon has "charged" (docs/design/renamed-interfaces.md).
@@ -159,7 +160,7 @@ Counts counts_in(const Json& json, std::initializer_list<std::string_view> path)
 
 // ---- one item of each list
 
-Json json_of(const std::string& problem) { return told(problem); }
+Json json_of(const std::string& problem) { return cut_text(problem); }
 
 Json json_of(const PoolReport& pool) {
   Json out = Json::Object{};
@@ -191,16 +192,16 @@ PolicyReport policy_of(const Json& json) {
   return out;
 }
 
-Json json_of(const Said& said) {
+Json json_of(const PolicyVerdict& verdict) {
   Json out = Json::Object{};
-  put(out, kRefTexts, said.policy);
-  put(out, kSaidTexts, said);
+  put(out, kRefTexts, verdict.policy);
+  put(out, kVerdictTexts, verdict);
   return out;
 }
-Said said_of(const Json& json) {
-  Said out;
+PolicyVerdict verdict_of(const Json& json) {
+  PolicyVerdict out;
   take(json, kRefTexts, out.policy);
-  take(json, kSaidTexts, out);
+  take(json, kVerdictTexts, out);
   out.outcome = present_outcome(out.outcome);
   return out;
 }
@@ -216,9 +217,9 @@ Json json_of(const DeviceGroup& group) {
   if (group.num_vfs != 0) out.set("numVFs", group.num_vfs);
   if (group.rdma) out.set("rdma", true);
   if (group.named_otherwise) out.set("namedOtherwise", true);
-  Json::Array said;
-  for (const Said& one : group.said) said.push_back(json_of(one));
-  if (!said.empty()) out.set("verdicts", std::move(said));
+  Json::Array verdicts;
+  for (const PolicyVerdict& one : group.verdicts) verdicts.push_back(json_of(one));
+  if (!verdicts.empty()) out.set("verdicts", std::move(verdicts));
   return out;
 }
 DeviceGroup group_of(const Json& json) {
@@ -235,7 +236,7 @@ DeviceGroup group_of(const Json& json) {
   // The old names of both fields, which daemons of an older release write (docs/design/renamed-interfaces.md).
   if (out.disposition.empty()) out.disposition = cut(std::string(json.text("standing")), kReadBytesMax);
   const std::string_view key = json.find("verdicts") != nullptr ? "verdicts" : "said";
-  for_each_item(json, key, [&](const Json& item) { out.said.push_back(said_of(item)); });
+  for_each_item(json, key, [&](const Json& item) { out.verdicts.push_back(verdict_of(item)); });
   return out;
 }
 
@@ -417,14 +418,14 @@ NodeReport fit(NodeReport report, size_t bytes_max) {
   rest.left_out = {kWide, kWide, kWide, kWide, kWide};
   const size_t fixed = bytes_of(json_of(rest, {.resource_version = "9999999999999999999"}));
   const size_t room = bytes_max > fixed ? bytes_max - fixed : 0;
-  size_t taken = 0;
+  size_t used = 0;
   // Each list is limited to a share, so that none displaces the others; unused space goes to the next one.
   const auto keep = [&](auto& list, size_t percent, auto drop) {
     const size_t share = room * percent / 100;
-    size_t left = share > taken ? share - taken : 0;
+    size_t left = share > used ? share - used : 0;
     const size_t before = left;
     keep_first(list, left, drop);
-    taken += before - left;
+    used += before - left;
   };
   auto& out = report.left_out;
   keep(report.problems, 25, [&](const auto&) { ++out.problems; });

@@ -64,11 +64,11 @@ struct PoolReport {
 };
 
 /// A policy's or a gate's verdict on the devices of a group.
-struct Said {
+struct PolicyVerdict {
   PolicyRef policy;     // kind "" if it is from no policy ("no-match", "no-policy", "not-a-vf")
   std::string outcome;  // name_of(policy::Outcome)
   std::string why;      // for one of the devices, if the outcome is not sufficient
-  bool operator==(const Said&) const = default;
+  bool operator==(const PolicyVerdict&) const = default;
 };
 
 /// Numbers of VFs, inclusive.
@@ -99,7 +99,7 @@ struct DeviceGroup {
   std::string host_use;     // hotplug::HostDevice::host_use
   std::string disposition;  // policy::name_of(Disposition): "offered", "hidden", "held-back", "unmatched"
   /// The verdict of SriovResourcePolicies first, if there is one; then one for each suffix.
-  std::vector<Said> said;
+  std::vector<PolicyVerdict> verdicts;
   bool operator==(const DeviceGroup&) const = default;
 };
 size_t device_count(const DeviceGroup& group);

@@ -36,7 +36,7 @@ Result<ReportWriter::Stored> ReportWriter::decode(std::string_view object) {
   return Stored{*std::move(report), *std::move(meta), is_marked_silent};
 }
 
-ReportWriter::ReportWriter(kube::Ports ports, std::string name, Node node)
+ReportWriter::ReportWriter(kube::ClusterPorts ports, std::string name, Node node)
     : ports_(std::move(ports)),
       name_(std::move(name)),
       node_(std::move(node)),
@@ -143,7 +143,7 @@ void ReportWriter::write(const NodeReport& report) {
 
 void ReportWriter::on_written(std::string_view object) {
   const auto call = std::move(call_);
-  ++counters_.taken;
+  ++counters_.succeeded;
   clears_mark_ = false;
   backoff_.reset();
   last_failure_.forget();

@@ -40,15 +40,15 @@ class ReportWriter {
     std::function<bool()> is_busy;
   };
   struct Counters {
-    uint64_t made = 0;               // reports, each compared with the server's
-    uint64_t taken = 0, failed = 0;  // writes
-    size_t bytes = 0;                // of the last one
+    uint64_t made = 0;                   // reports, each compared with the server's
+    uint64_t succeeded = 0, failed = 0;  // writes
+    size_t bytes = 0;                    // of the last one
   };
   static constexpr Millis kEvery{10'000}, kSpread{10'000}, kWaitForSlicesMax{30'000};
 
   /// Ownership: ports and the objects behind `node` outlive this object. Its destruction ends the watch; a
   /// write in progress may still happen.
-  ReportWriter(kube::Ports ports, std::string name, Node node);
+  ReportWriter(kube::ClusterPorts ports, std::string name, Node node);
 
   /// Reads the object; nothing is written before permit(true). Called once.
   void start() { watcher_.start(); }
@@ -91,7 +91,7 @@ class ReportWriter {
   void on_failure(const kube::Failure& failure);
   void end_work(Millis wait);
 
-  kube::Ports ports_;
+  kube::ClusterPorts ports_;
   const std::string name_;
   const Node node_;
   std::optional<Held> held_;

@@ -17,7 +17,7 @@ constexpr Millis kTryAgain{2'000}, kLookAgain{10'000};
 constexpr size_t kFilesMax = 4'096;  // per directory
 constexpr std::string_view kStem = "status", kEnd = ".sock";
 
-http::ServerOptions server_options(const Door::Ports& ports) {
+http::ServerOptions server_options(const DoorPorts& ports) {
   return {.bounds = {.request = {.head_bytes_max = 8u << 10, .body_bytes_max = 1u << 10},
                      .streams_max = 8,
                      .head_max = Millis{5'000},
@@ -45,7 +45,7 @@ bool is_socket_name(std::string_view name) {
          (name.starts_with(std::string(kStem) + "-") && name.ends_with(kEnd));
 }
 
-Door::Door(Ports ports, Places places, http::Serve serve)
+Door::Door(DoorPorts ports, Places places, http::Serve serve)
     : ports_(std::move(ports)),
       places_(std::move(places)),
       names_(socket_names(places_.pod_uid)),

@@ -28,6 +28,12 @@ std::vector<std::string> socket_names(const std::string& pod_uid);
 /// Returns whether a file name is that of a daemon's socket.
 bool is_socket_name(std::string_view name);
 
+struct DoorPorts {
+  reactor::Loop& loop;
+  Log& log;
+  std::function<int64_t()> clock;  // seconds since 1970
+};
+
 /// A listener that cannot be opened is logged once and retried every two seconds; so is the preferred name
 /// while another daemon has it. A removed file is detected within ten seconds. Sockets without a listener are
 /// removed.
@@ -39,18 +45,13 @@ bool is_socket_name(std::string_view name);
 /// Ownership: the loop, the log and the handler outlive this object. Its destruction closes all connections.
 class Door {
  public:
-  struct Ports {
-    reactor::Loop& loop;
-    Log& log;
-    std::function<int64_t()> clock;  // seconds since 1970
-  };
   struct Places {
     std::string directory;  // private (reactor::prepare_private_directory); "": no socket
     std::string pod_uid;    // "": no pod
     std::optional<reactor::net::Endpoint> address = {};
   };
   /// Opens the listeners. Never fails: a listener that cannot be opened is logged, and retried.
-  Door(Ports ports, Places places, http::Serve serve);
+  Door(DoorPorts ports, Places places, http::Serve serve);
 
   /// Returns the socket's path; "" while it is not open.
   std::string socket() const;
@@ -72,7 +73,7 @@ class Door {
   reactor::net::OnAccept taker();
   void on_refused(const reactor::net::Peer& peer);
 
-  const Ports ports_;
+  const DoorPorts ports_;
   const Places places_;
   const std::vector<std::string> names_;
   http::Server server_;

@@ -58,11 +58,11 @@ void write_devices(Exposition& out, const Report& report) {
   if (!report.summary || report.drivers.size() != 2) return;
   const policy::Summary& summary = *report.summary;
   out.gauge("sliced_host_devices", "Devices of the host, each counted once.");
-  const size_t told = summary.offered + summary.hidden + summary.held_back;
+  const size_t matched = summary.offered + summary.hidden + summary.held_back;
   out.sample(summary.offered, {{"disposition", "offered"}});
   out.sample(summary.hidden, {{"disposition", "hidden"}});
   out.sample(summary.held_back, {{"disposition", "held-back"}});
-  out.sample(summary.devices - told, {{"disposition", "unmatched"}});
+  out.sample(summary.devices - matched, {{"disposition", "unmatched"}});
   out.gauge("sliced_devices",
             "Devices, or ways in which a device is offered, by the verdict of a driver's policies.");
   write_verdicts(out, report.drivers[0].name, summary.sriov);
@@ -153,7 +153,7 @@ void tell_reports(Exposition& out, const Metrics& metrics) {
   out.counter("sliced_report_builds_total", "Builds of the report, each compared with the stored one.");
   out.sample(metrics.reports->made);
   out.counter("sliced_report_writes_total", "Writes of this node's NodeDeviceReport.");
-  out.sample(metrics.reports->taken, {{"result", "succeeded"}});
+  out.sample(metrics.reports->succeeded, {{"result", "succeeded"}});
   out.sample(metrics.reports->failed, {{"result", "failed"}});
   out.gauge("sliced_report_bytes", "Size of the last report that was sent.");
   out.sample(metrics.reports->bytes);

@@ -52,9 +52,9 @@ struct Metrics {
   };
   /// This node's NodeDeviceReport.
   struct Reports {
-    uint64_t made = 0;                          // and compared with the API server's
-    uint64_t taken = 0, failed = 0, bytes = 0;  // writes; bytes of the last one
-    bool is_live = false;                       // the API server has the kind, and it is watched
+    uint64_t made = 0;                              // and compared with the API server's
+    uint64_t succeeded = 0, failed = 0, bytes = 0;  // writes; bytes of the last one
+    bool is_live = false;                           // the API server has the kind, and it is watched
   };
   /// Writes of this node's Lease.
   struct Lease {

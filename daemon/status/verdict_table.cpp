@@ -67,7 +67,7 @@ kube::Json json_of(const policy::Explanation& explanation) {
     kube::Json one = kube::Json::Object{};
     put_text(one, "policy", rule.policy);
     put_text(one, "place", rule.place);
-    put_text(one, "said", rule.said);
+    put_text(one, "said", rule.result);
     put_text(one, "field", rule.field);
     if (!rule.field.empty()) one.set("found", rule.found);  // "" is a finding: the value is absent
     put_text(one, "wanted", rule.wanted);
@@ -115,7 +115,7 @@ std::string explanation_text(const policy::Explanation& explanation) {
   if (!explanation.iommu_problem.empty()) out += "  " + explanation.iommu_problem + "\n";
   for (const std::string& note : explanation.unreadable) out += "  not read: " + note + "\n";
   for (const policy::Rule& rule : explanation.rules) {
-    out += "  " + rule.policy + " " + rule.place + ": " + rule.said;
+    out += "  " + rule.policy + " " + rule.place + ": " + rule.result;
     if (!rule.field.empty())
       out += ", " + rule.field + " is " + (rule.found.empty() ? "absent" : rule.found) + ", expected " +
              rule.wanted;

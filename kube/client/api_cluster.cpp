@@ -367,7 +367,7 @@ class Discovery final : public Call {
 
 }  // namespace
 
-ApiCluster::ApiCluster(Ports ports) : core_(std::make_shared<ApiCore>(std::move(ports))) {}
+ApiCluster::ApiCluster(ApiPorts ports) : core_(std::make_shared<ApiCore>(std::move(ports))) {}
 ApiCluster::~ApiCluster() = default;
 
 CallPtr ApiCluster::list(ListRequest request, ListHandlers handlers) {

@@ -28,8 +28,7 @@ class ApiCore;
 /// Warnings:    of the server are logged, each text once.
 class ApiCluster final : public Cluster {
  public:
-  using Ports = ApiPorts;
-  explicit ApiCluster(Ports ports);
+  explicit ApiCluster(ApiPorts ports);
   ~ApiCluster() override;
 
   CallPtr list(ListRequest request, ListHandlers handlers) override;

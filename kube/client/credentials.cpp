@@ -66,7 +66,7 @@ Error plugin_failure(const ExecPlugin& plugin, const reactor::ChildResult& resul
 
 class LoadingCredentials::State : public std::enable_shared_from_this<State> {
  public:
-  State(Ports ports, std::string description, Load load, CredentialTimes times)
+  State(CredentialPorts ports, std::string description, Load load, CredentialTimes times)
       : ports_(std::move(ports)),
         description_(std::move(description)),
         load_(std::move(load)),
@@ -92,7 +92,7 @@ class LoadingCredentials::State : public std::enable_shared_from_this<State> {
   void deliver(const Result<Credentials>& result);
   void warn_insecure(const Access& access);
 
-  const Ports ports_;
+  const CredentialPorts ports_;
   const std::string description_;
   const Load load_;
   const CredentialTimes times_;
@@ -251,7 +251,8 @@ void LoadingCredentials::State::warn_insecure(const Access& access) {
       {{"server", http::encode_url(access.server)}, {"source", description_}});
 }
 
-LoadingCredentials::LoadingCredentials(Ports ports, std::string description, Load load, CredentialTimes times)
+LoadingCredentials::LoadingCredentials(CredentialPorts ports, std::string description, Load load,
+                                       CredentialTimes times)
     : state_(std::make_shared<State>(std::move(ports), std::move(description), std::move(load), times)) {}
 LoadingCredentials::~LoadingCredentials() = default;
 
@@ -259,14 +260,12 @@ CallPtr LoadingCredentials::get(OnReady on_ready) { return state_->get(std::move
 void LoadingCredentials::invalidate(const Credentials& refused) { state_->invalidate(refused); }
 std::string LoadingCredentials::describe() const { return state_->description(); }
 
-std::unique_ptr<CredentialSource> in_cluster_credentials(LoadingCredentials::Ports ports,
-                                                         InClusterPaths paths) {
+std::unique_ptr<CredentialSource> in_cluster_credentials(CredentialPorts ports, InClusterPaths paths) {
   return std::make_unique<LoadingCredentials>(std::move(ports), "service account",
                                               [paths = std::move(paths)] { return load_in_cluster(paths); });
 }
 
-std::unique_ptr<CredentialSource> kubeconfig_credentials(LoadingCredentials::Ports ports,
-                                                         KubeconfigPlace place) {
+std::unique_ptr<CredentialSource> kubeconfig_credentials(CredentialPorts ports, KubeconfigPlace place) {
   auto description = "kubeconfig " + join(place.paths, ":");
   return std::make_unique<LoadingCredentials>(std::move(ports), std::move(description),
                                               [place = std::move(place)] { return load_kubeconfig(place); });

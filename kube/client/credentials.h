@@ -103,6 +103,15 @@ struct CredentialTimes {
   int64_t expiry_leeway_s = 10;
 };
 
+struct CredentialPorts {
+  reactor::Loop& loop;  // for plugin processes
+  reactor::Scheduler& scheduler;
+  reactor::Executor& executor;
+  Log& log;
+  /// Seconds since 1970, for the expiry of an ExecCredential.
+  std::function<int64_t()> wall_clock;
+};
+
 /// Loads credentials with `load` on the executor: again after reread_after, immediately after invalidate(),
 /// and at the expiry of a plugin's credential. A failed load is logged and keeps the old credentials, unless
 /// the server refused them. Concurrent callers share one load.
@@ -112,15 +121,7 @@ struct CredentialTimes {
 class LoadingCredentials final : public CredentialSource {
  public:
   using Load = std::function<Result<LoadedCredentials>()>;  // runs on a worker; must capture by value
-  struct Ports {
-    reactor::Loop& loop;  // for plugin processes
-    reactor::Scheduler& scheduler;
-    reactor::Executor& executor;
-    Log& log;
-    /// Seconds since 1970, for the expiry of an ExecCredential.
-    std::function<int64_t()> wall_clock;
-  };
-  LoadingCredentials(Ports ports, std::string description, Load load, CredentialTimes times = {});
+  LoadingCredentials(CredentialPorts ports, std::string description, Load load, CredentialTimes times = {});
   ~LoadingCredentials() override;
 
   CallPtr get(std::function<void(Result<Credentials>)> on_ready) override;
@@ -133,11 +134,9 @@ class LoadingCredentials final : public CredentialSource {
 };
 
 /// Reads nothing before the first get().
-std::unique_ptr<CredentialSource> in_cluster_credentials(LoadingCredentials::Ports ports,
-                                                         InClusterPaths paths);
-std::unique_ptr<CredentialSource> kubeconfig_credentials(LoadingCredentials::Ports ports,
-                                                         KubeconfigPlace place);
-/// std::chrono's system clock, for Ports::wall_clock.
+std::unique_ptr<CredentialSource> in_cluster_credentials(CredentialPorts ports, InClusterPaths paths);
+std::unique_ptr<CredentialSource> kubeconfig_credentials(CredentialPorts ports, KubeconfigPlace place);
+/// std::chrono's system clock, for CredentialPorts::wall_clock.
 int64_t system_wall_clock();
 
 }  // namespace sliced::kube

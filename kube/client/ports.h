@@ -9,7 +9,7 @@ namespace sliced::kube {
 
 /// Requires: all members outlive their users. Loop thread only. Tests and the simulation inject fakes, so
 /// implementations must not use another clock, socket or random source.
-struct Ports {
+struct ClusterPorts {
   Cluster& cluster;
   reactor::Scheduler& scheduler;  // time and timers
   Log& log;

@@ -25,23 +25,24 @@ ClusterObjects::Wait wait_in(daemon::Process& process, const IsGivenUp& is_given
 }  // namespace
 
 CommandResult answer_of_cluster(const config::Options& options, const IsGivenUp& is_given_up,
-                                const std::function<Result<Told>(ClusterObjects&)>& ask) {
+                                const std::function<Result<CommandOutput>(ClusterObjects&)>& ask) {
   CommandResult out;
   const daemon::CapturedComplaints complaints;
-  const auto told = [&]() -> Result<Told> {
+  const auto output = [&]() -> Result<CommandOutput> {
     auto process = daemon::Process::open(options);
     if (!process) return std::move(process.error());
     ClusterObjects objects(*(*process)->cluster, wait_in(**process, is_given_up));
     return ask(objects);
   }();
-  if (!told) daemon::complain(told.error().what);
-  out.exit_status = told ? told->exit : daemon::kExitError;
-  if (told) out.out = told->text;
+  if (!output) daemon::complain(output.error().what);
+  out.exit_status = output ? output->exit : daemon::kExitError;
+  if (output) out.out = output->text;
   out.err = complaints.text();
   return out;
 }
 
-int ask_cluster(const config::Options& options, const std::function<Result<Told>(ClusterObjects&)>& ask) {
+int ask_cluster(const config::Options& options,
+                const std::function<Result<CommandOutput>(ClusterObjects&)>& ask) {
   auto opened = daemon::Process::open(options);
   if (!opened) {
     daemon::complain(opened.error().what);
@@ -50,12 +51,12 @@ int ask_cluster(const config::Options& options, const std::function<Result<Told>
   daemon::Process& process = **opened;
   ClusterObjects objects(*process.cluster,
                          [&](const auto& done, Millis longest) { return process.run_until(done, longest); });
-  const auto told = ask(objects);
-  if (!told) {
-    daemon::complain(told.error().what);
+  const auto output = ask(objects);
+  if (!output) {
+    daemon::complain(output.error().what);
     return process.leave(daemon::kExitError);
   }
-  return process.leave(daemon::print(told->text) ? told->exit : daemon::kExitError);
+  return process.leave(daemon::print(output->text) ? output->exit : daemon::kExitError);
 }
 
 bool is_for_people(const config::Options& options) {

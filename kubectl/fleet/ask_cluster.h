@@ -13,7 +13,7 @@
 namespace sliced::kubectl {
 
 /// A command's standard output, and its exit status.
-struct Told {
+struct CommandOutput {
   std::string text;
   int exit = daemon::kExitSame;
 };
@@ -31,12 +31,12 @@ using IsGivenUp = std::function<bool()>;
 /// Runs one command on any thread, with a loop, a log and a connection of its own. Prints nothing.
 /// is_given_up: called ten times a second while the cluster is read; after it returns true, each read fails.
 CommandResult answer_of_cluster(const config::Options& options, const IsGivenUp& is_given_up,
-                                const std::function<Result<Told>(ClusterObjects& objects)>& ask);
+                                const std::function<Result<CommandOutput>(ClusterObjects& objects)>& ask);
 
 /// Runs one command. A failure is reported on stderr with kExitError; nothing else is printed then. objects:
 /// valid during the call; each of its calls runs the loop of the process.
 int ask_cluster(const config::Options& options,
-                const std::function<Result<Told>(ClusterObjects& objects)>& ask);
+                const std::function<Result<CommandOutput>(ClusterObjects& objects)>& ask);
 
 /// Returns whether the output is a table for people, and its style.
 bool is_for_people(const config::Options& options);

@@ -21,19 +21,19 @@ Error late(const kube::Resource& resource) {
 }  // namespace
 
 Result<Unit> ClusterObjects::list(const kube::Resource& resource, const std::string& namespace_,
-                                  const ListTold& told) {
-  return list(kube::Scope{.resource = resource, .namespace_ = namespace_}, told);
+                                  const ListHandlers& handlers) {
+  return list(kube::Scope{.resource = resource, .namespace_ = namespace_}, handlers);
 }
 
-Result<Unit> ClusterObjects::list(const kube::Scope& scope, const ListTold& told) {
+Result<Unit> ClusterObjects::list(const kube::Scope& scope, const ListHandlers& handlers) {
   for (int again = 0;; ++again) {
-    auto listed = list_once(scope, told);
+    auto listed = list_once(scope, handlers);
     if (listed || listed.error().code != Errc::kGone || again == kListedAgainMax) return listed;
-    told.on_anew();
+    handlers.on_anew();
   }
 }
 
-Result<Unit> ClusterObjects::list_once(const kube::Scope& scope, const ListTold& told) {
+Result<Unit> ClusterObjects::list_once(const kube::Scope& scope, const ListHandlers& handlers) {
   const kube::Resource& resource = scope.resource;
   std::optional<Result<Unit>> result;
   kube::ListRequest request{.scope = scope};
@@ -45,10 +45,10 @@ Result<Unit> ClusterObjects::list_once(const kube::Scope& scope, const ListTold&
            [&](std::string_view text) {
              auto object = kube::decode_json(text, kube::kSliceLimits);
              if (!object)
-               return told.on_bad("a " + resource.kind + " cannot be read: " + object.error().what);
+               return handlers.on_bad("a " + resource.kind + " cannot be read: " + object.error().what);
              // Items of a list may lack their kind.
              if (object->object() != nullptr) object->set("kind", resource.kind);
-             told.on_object(*object);
+             handlers.on_object(*object);
            },
        .on_done = [&](std::string) { result = Unit{}; },
        .on_failure = [&](const kube::Failure& failure) { result = Error{failure.code, failure.what}; }});

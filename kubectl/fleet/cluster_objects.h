@@ -13,7 +13,7 @@
 namespace sliced::kubectl {
 
 /// Callbacks of a list.
-struct ListTold {
+struct ListHandlers {
   std::function<void(const kube::Json& object)> on_object;  // decoded, with its kind
   std::function<void(std::string what)> on_bad;             // an item that is not JSON; the list continues
   /// The list starts again, because the server has dropped the state of its pages: earlier objects of this
@@ -32,9 +32,10 @@ class ClusterObjects {
   /// Reads all objects of the kind, in consistent pages of 500; namespace_ "": all. An expired page (410)
   /// restarts the list, at most twice. Errors: the list that failed, and the reason; kNotFound if the kind is
   /// not served. Earlier objects do not count then.
-  Result<Unit> list(const kube::Resource& resource, const std::string& namespace_, const ListTold& told);
+  Result<Unit> list(const kube::Resource& resource, const std::string& namespace_,
+                    const ListHandlers& handlers);
   /// The same for a scope: one node, or metadata only.
-  Result<Unit> list(const kube::Scope& scope, const ListTold& told);
+  Result<Unit> list(const kube::Scope& scope, const ListHandlers& handlers);
   /// Errors: kNotFound if there is no such object; kTimeout after two minutes.
   Result<kube::Json> get(const kube::Resource& resource, const std::string& namespace_,
                          const std::string& name);
@@ -47,7 +48,7 @@ class ClusterObjects {
   std::string version();
 
  private:
-  Result<Unit> list_once(const kube::Scope& scope, const ListTold& told);
+  Result<Unit> list_once(const kube::Scope& scope, const ListHandlers& handlers);
 
   kube::Cluster& cluster_;
   Wait wait_;

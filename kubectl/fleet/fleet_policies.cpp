@@ -40,19 +40,19 @@ void write_problems(const std::string& name, const Policy& policy, std::vector<s
 }
 
 // Removes the server's fields.
-policy::SriovPolicy said_by(policy::SriovPolicy policy) {
+policy::SriovPolicy without_metadata(policy::SriovPolicy policy) {
   policy.uid.clear();
   policy.manager.clear();
   policy.generation = 0;
   return policy;
 }
-policy::ExposurePolicy said_by(policy::ExposurePolicy policy) {
+policy::ExposurePolicy without_metadata(policy::ExposurePolicy policy) {
   policy.uid.clear();
   policy.manager.clear();
   policy.generation = 0;
   return policy;
 }
-policy::DeviceAttributes said_by(policy::DeviceAttributes attributes) { return attributes; }
+policy::DeviceAttributes without_metadata(policy::DeviceAttributes attributes) { return attributes; }
 
 // The line in a file is not part of the content.
 void forget_lines(kube::Json& value) {
@@ -214,7 +214,8 @@ std::set<std::string> FleetPolicies::changed_since(const FleetPolicies& before) 
   std::set<std::string> out;
   const auto compare = [&](const auto& now, const auto& then, const std::string& prefix) {
     for (const auto& [name, one] : now)
-      if (const auto at = then.find(name); at == then.end() || !(said_by(at->second) == said_by(one)))
+      if (const auto at = then.find(name);
+          at == then.end() || !(without_metadata(at->second) == without_metadata(one)))
         out.insert(prefix + name);
     for (const auto& [name, one] : then)
       if (!now.contains(name)) out.insert(prefix + name);
@@ -438,7 +439,7 @@ std::vector<Shared<Policy>> selecting(const std::vector<Shared<Policy>>& policie
     std::optional<bool> selected = selects_by_name(one->node_selector, report.node);
     if (!selected && then != before.end() && (*then)->node_selector == one->node_selector)
       selected = std::any_of(report.policies.begin(), report.policies.end(),
-                             [&](const reports::PolicyReport& told) { return told.policy == ref; });
+                             [&](const reports::PolicyReport& reported) { return reported.policy == ref; });
     if (!selected && why_not.empty())
       why_not = "its labels may not be read, and " + describe(ref) + " selects nodes by labels";
     if (!selected.value_or(false)) continue;

@@ -20,8 +20,8 @@ void add_unread(std::vector<std::string>& unread, std::string what) {
 }
 
 // forget: removes the objects of this list.
-ListTold into(std::vector<std::string>& unread, std::function<void(const kube::Json&)> on_object,
-              std::function<void()> forget) {
+ListHandlers into(std::vector<std::string>& unread, std::function<void(const kube::Json&)> on_object,
+                  std::function<void()> forget) {
   return {.on_object = std::move(on_object),
           .on_bad = [&unread](std::string what) { add_unread(unread, std::move(what)); },
           .on_anew =

@@ -34,7 +34,7 @@ std::string_view lack_without(const kube::Resource& kind);
 /// Reads allocated claims; waiting ones are not counted.
 Result<Unit> read_claims(ClusterObjects& objects, Fleet& fleet, std::vector<std::string>& unread);
 /// Reads NodeDeviceReports. There are none if the kind is not installed or may not be read; the latter is
-/// added to `unread`. on_anew: the list restarts, as in ListTold.
+/// added to `unread`. on_anew: the list restarts, as in ListHandlers.
 Result<Unit> read_reports(ClusterObjects& objects,
                           const std::function<void(reports::NodeReport report)>& on_report,
                           const std::function<void()>& on_anew, std::vector<std::string>& unread);

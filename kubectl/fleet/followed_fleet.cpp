@@ -74,7 +74,7 @@ struct FollowedFleet::How {
 };
 
 template <class T>
-void FollowedFleet::follow(const kube::Ports& ports, kube::Scope scope, const How<T>& how) {
+void FollowedFleet::follow(const kube::ClusterPorts& ports, kube::Scope scope, const How<T>& how) {
   using Source = watchers::WatchedSource<T>;
   using Item = typename Source::Item;
   const auto put = [this, how](const Item& item) {
@@ -108,7 +108,7 @@ void FollowedFleet::follow(const kube::Ports& ports, kube::Scope scope, const Ho
       typename Source::KeepMissing{}, limits);
 }
 
-FollowedFleet::FollowedFleet(const kube::Ports& ports, const std::set<std::string>& drivers,
+FollowedFleet::FollowedFleet(const kube::ClusterPorts& ports, const std::set<std::string>& drivers,
                              const std::string& namespace_)
     : cluster_(ports.cluster), scheduler_(ports.scheduler), fleet_(drivers), namespace_(namespace_) {
   follow(ports, scope_of(kube::kNodes, /*metadata_only=*/true),
@@ -150,7 +150,7 @@ FollowedFleet::FollowedFleet(const kube::Ports& ports, const std::set<std::strin
 }
 
 template <const kube::Resource* kResource>
-void FollowedFleet::follow_policies(const kube::Ports& ports) {
+void FollowedFleet::follow_policies(const kube::ClusterPorts& ports) {
   follow(ports, scope_of(*kResource, /*metadata_only=*/false, kResource->namespaced ? namespace_ : ""),
          How<FleetPolicy>{followed_policy<kResource>,
                           [](Fleet& fleet, FleetPolicy policy) { fleet.put_policy(std::move(policy)); },

@@ -29,7 +29,7 @@ namespace sliced::kubectl {
 class FollowedFleet {
  public:
   static constexpr Millis kJudgeEvery{10'000}, kRenewAgain{60'000};
-  FollowedFleet(const kube::Ports& ports, const std::set<std::string>& drivers,
+  FollowedFleet(const kube::ClusterPorts& ports, const std::set<std::string>& drivers,
                 const std::string& namespace_);
 
   /// The current state. The constructor starts the watches.
@@ -50,9 +50,9 @@ class FollowedFleet {
   template <class T>
   struct How;
   template <class T>
-  void follow(const kube::Ports& ports, kube::Scope scope, const How<T>& how);
+  void follow(const kube::ClusterPorts& ports, kube::Scope scope, const How<T>& how);
   template <const kube::Resource* kResource>
-  void follow_policies(const kube::Ports& ports);
+  void follow_policies(const kube::ClusterPorts& ports);
   void judge();
   void update_clock();
   void note_known();

@@ -154,10 +154,10 @@ bool is_hidden(const reports::DeviceGroup& group) {
          group.disposition == name_of(policy::Disposition::kHeldBack);
 }
 
-bool hides(const reports::Said& said) {
+bool hides(const reports::PolicyVerdict& verdict) {
   for (const policy::Outcome outcome : {policy::Outcome::kOffered, policy::Outcome::kNoMatch,
                                         policy::Outcome::kNotAVf, policy::Outcome::kNoPolicy})
-    if (said.outcome == name_of(outcome)) return false;
+    if (verdict.outcome == name_of(outcome)) return false;
   return true;
 }
 
@@ -165,21 +165,21 @@ namespace {
 
 // Returns the reason of a hidden device in the words of `explain`. "its entry is held back: ..." and other
 // outcomes with a reason in the report stay unchanged.
-std::string sentence_of(const reports::DeviceGroup& group, const reports::Said& said) {
-  const auto is = [&](policy::Outcome outcome) { return said.outcome == name_of(outcome); };
-  const std::string who = said.policy.kind.empty() ? "" : describe(said.policy);
+std::string sentence_of(const reports::DeviceGroup& group, const reports::PolicyVerdict& verdict) {
+  const auto is = [&](policy::Outcome outcome) { return verdict.outcome == name_of(outcome); };
+  const std::string who = verdict.policy.kind.empty() ? "" : describe(verdict.policy);
   const std::string by = who.empty() ? "" : who + ": ";
-  const std::string why = said.why.empty() ? "" : " (" + said.why + ")";
+  const std::string why = verdict.why.empty() ? "" : " (" + verdict.why + ")";
   if (is(policy::Outcome::kExcluded))
     return (who.empty() ? "a DeviceExposurePolicy" : who) + " excludes it" + why;
   if (is(policy::Outcome::kHostUse))
-    return by + "the host uses it (" + (said.why.empty() ? group.host_use : said.why) + ")";
+    return by + "the host uses it (" + (verdict.why.empty() ? group.host_use : verdict.why) + ")";
   if (is(policy::Outcome::kConflict)) {
     std::string others;
-    for (const reports::Said& other : group.said)
+    for (const reports::PolicyVerdict& other : group.verdicts)
       if (other.outcome == name_of(policy::Outcome::kOffered) && !other.policy.kind.empty())
         others += (others.empty() ? " (" : ", ") + describe(other.policy);
-    return by + "Conflict: " + (said.why.empty() ? "another policy offers it" : said.why) +
+    return by + "Conflict: " + (verdict.why.empty() ? "another policy offers it" : verdict.why) +
            (others.empty() ? "" : others + ")") + ", and one function is offered by one driver";
   }
   if (is(policy::Outcome::kNoSharing))
@@ -203,22 +203,22 @@ std::string sentence_of(const reports::DeviceGroup& group, const reports::Said& 
     return by + "it has just appeared or changed, and will be offered in a moment" + why;
   if (is(policy::Outcome::kUnconfigured))
     return by + "no new device is offered before this node is configured" + why;
-  if (is(policy::Outcome::kNotReturned) && !said.why.empty()) return by + said.why;
+  if (is(policy::Outcome::kNotReturned) && !verdict.why.empty()) return by + verdict.why;
   for (const policy::Outcome outcome :
        {policy::Outcome::kNotReady, policy::Outcome::kRefused, policy::Outcome::kBroken,
         policy::Outcome::kExcludeUnreadable, policy::Outcome::kExcludeUnknown,
         policy::Outcome::kExposeUnknown, policy::Outcome::kMatchUnknown, policy::Outcome::kNotReturned,
         policy::Outcome::kImmovable})
     if (is(outcome)) return by + std::string(policy::describe(outcome)) + why;
-  return by + said.outcome + why;  // of a daemon of another release
+  return by + verdict.outcome + why;  // of a daemon of another release
 }
 
 }  // namespace
 
 std::string why_hidden(const reports::DeviceGroup& group) {
   std::vector<std::string> parts;
-  for (const reports::Said& said : group.said)
-    if (hides(said)) parts.push_back(sentence_of(group, said));
+  for (const reports::PolicyVerdict& verdict : group.verdicts)
+    if (hides(verdict)) parts.push_back(sentence_of(group, verdict));
   if (parts.empty() && !group.host_use.empty()) parts.push_back("the host uses it (" + group.host_use + ")");
   return parts.empty() ? group.disposition : join(parts, "; ");
 }

@@ -55,6 +55,6 @@ std::string why_hidden(const reports::DeviceGroup& group);
 bool is_hidden(const reports::DeviceGroup& group);
 /// Returns whether a policy or a gate keeps devices from being offered. Devices that another policy offers
 /// anyway are not hidden.
-bool hides(const reports::Said& said);
+bool hides(const reports::PolicyVerdict& verdict);
 
 }  // namespace sliced::kubectl

@@ -9,17 +9,17 @@
 namespace sliced::kubectl {
 namespace {
 
-Result<Told> tell_nodes(ClusterObjects& objects, const config::Options& options) {
+Result<CommandOutput> write_nodes(ClusterObjects& objects, const config::Options& options) {
   Fleet fleet({options.sriov_driver_name, options.exposure_driver_name});
   std::vector<std::string> unread;
   if (auto read = read_fleet(objects, options.namespace_, fleet, unread); !read) return read.error();
   complain_of_unread(unread);
   const auto rows = fleet.rows();
-  return Told{is_for_people(options) ? nodes_text(rows, style_of(options))
-                                     : cli::formatted(json_of(rows), options.output)};
+  return CommandOutput{is_for_people(options) ? nodes_text(rows, style_of(options))
+                                              : cli::formatted(json_of(rows), options.output)};
 }
 
-Result<Told> write_devices(ClusterObjects& objects, const config::Options& options) {
+Result<CommandOutput> write_devices(ClusterObjects& objects, const config::Options& options) {
   const FleetDrivers drivers{options.sriov_driver_name, options.exposure_driver_name};
   Fleet fleet({drivers.sriov, drivers.exposure});
   std::vector<std::string> unread;
@@ -53,14 +53,15 @@ Result<Told> write_devices(ClusterObjects& objects, const config::Options& optio
   if (!knows_slices && !report)
     return Error{Errc::kDenied, "nothing of node " + options.on_node + " may be read: " + join(unread, "; ")};
   complain_of_unread(unread);
-  return Told{is_for_people(options) ? devices_text(lines, style_of(options))
-                                     : cli::formatted(json_of(lines, options.on_node), options.output)};
+  return CommandOutput{is_for_people(options)
+                           ? devices_text(lines, style_of(options))
+                           : cli::formatted(json_of(lines, options.on_node), options.output)};
 }
 
 }  // namespace
 
 int nodes(const config::Options& options) {
-  return ask_cluster(options, [&](ClusterObjects& objects) { return tell_nodes(objects, options); });
+  return ask_cluster(options, [&](ClusterObjects& objects) { return write_nodes(objects, options); });
 }
 
 int devices(const config::Options& options) {

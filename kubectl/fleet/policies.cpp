@@ -160,9 +160,10 @@ struct PolicyReading {
 
 Error too_large_for_page() { return {Errc::kTooLarge, kEditTooLarge}; }
 
-Result<Told> tell_diff(ClusterObjects& objects, const config::Options& options, const FleetPolicies& policies,
-                       const NodeViews& nodes, const PolicyReading& reading, std::vector<std::string>& unread,
-                       size_t bytes_max) {
+Result<CommandOutput> write_diff(ClusterObjects& objects, const config::Options& options,
+                                 const FleetPolicies& policies, const NodeViews& nodes,
+                                 const PolicyReading& reading, std::vector<std::string>& unread,
+                                 size_t bytes_max) {
   const auto edited = edited_policies(options, policies);
   if (!edited) return edited.error();
   for (const std::string& problem : edited->problems()) daemon::complain(problem);
@@ -183,16 +184,16 @@ Result<Told> tell_diff(ClusterObjects& objects, const config::Options& options, 
   const FleetDiff& diff = differing.diff();
   // An object that cannot be decoded may be a policy, or an unjudged node.
   const bool is_same = diff.changes.empty() && diff.unjudged.empty() && unread.empty();
-  Told told{is_for_people(options) ? diff_text(diff, style_of(options))
-                                   : cli::formatted(json_of(diff), options.output),
-            is_same ? daemon::kExitSame : daemon::kExitChanges};
-  if (told.text.size() > bytes_max) return too_large_for_page();
-  return told;
+  CommandOutput output{is_for_people(options) ? diff_text(diff, style_of(options))
+                                              : cli::formatted(json_of(diff), options.output),
+                       is_same ? daemon::kExitSame : daemon::kExitChanges};
+  if (output.text.size() > bytes_max) return too_large_for_page();
+  return output;
 }
 
-Result<Told> tell_policies(ClusterObjects& objects, const config::Options& options,
-                           const FleetPolicies& policies, const NodeViews& nodes,
-                           const PolicyReading& reading, std::vector<std::string>& unread) {
+Result<CommandOutput> write_policies(ClusterObjects& objects, const config::Options& options,
+                                     const FleetPolicies& policies, const NodeViews& nodes,
+                                     const PolicyReading& reading, std::vector<std::string>& unread) {
   Fleet fleet({});
   if (auto leases = read_leases(objects, options.namespace_, fleet, unread); !leases) return leases.error();
   PolicyCounts counts(policies, [&](const std::string& node) { return fleet.silent_for(node); });
@@ -225,11 +226,11 @@ Result<Told> tell_policies(ClusterObjects& objects, const config::Options& optio
                      (options.all_namespaces ? std::string()
                                              : "; SriovResourcePolicies are those of namespace " +
                                                    options.namespace_ + " (-A: of every one)")};
-  if (!is_for_people(options)) return Told{cli::formatted(json_of(rows), options.output)};
-  if (name.empty()) return Told{policies_text(rows, style_of(options))};
+  if (!is_for_people(options)) return CommandOutput{cli::formatted(json_of(rows), options.output)};
+  if (name.empty()) return CommandOutput{policies_text(rows, style_of(options))};
   std::string text;
   for (const PolicyRow& row : rows) text += policy_text(row, style_of(options));
-  return Told{std::move(text)};
+  return CommandOutput{std::move(text)};
 }
 
 // Reads policies of other namespaces; those of the requested one are read as usual.
@@ -258,8 +259,8 @@ Result<Unit> read_others(ClusterObjects& objects, const config::Options& options
 
 // Without permission to list nodes or a kind of policies, compares the nodes whose reports contain enough.
 // diff_bytes_max: of the answer to --diff.
-Result<Told> read_and_tell(ClusterObjects& objects, const config::Options& options,
-                           std::vector<std::string>& unread, size_t diff_bytes_max) {
+Result<CommandOutput> read_and_write(ClusterObjects& objects, const config::Options& options,
+                                     std::vector<std::string>& unread, size_t diff_bytes_max) {
   FleetPolicies policies({options.sriov_driver_name, options.exposure_driver_name}, options.namespace_);
   const bool is_diff = !options.diff_file.empty() || !options.diff_delete.empty();
   if (is_diff && options.all_namespaces)
@@ -278,16 +279,16 @@ Result<Told> read_and_tell(ClusterObjects& objects, const config::Options& optio
   reading.knows_nodes = listed.ok();
   if (!listed && is_diff)
     unread.push_back("nodes without a report are unknown, and labels of all: " + listed.error().what);
-  if (is_diff) return tell_diff(objects, options, policies, nodes, reading, unread, diff_bytes_max);
+  if (is_diff) return write_diff(objects, options, policies, nodes, reading, unread, diff_bytes_max);
   if (!listed) unread.push_back("NODES is unknown, and nodes without a report are: " + listed.error().what);
-  return tell_policies(objects, options, policies, nodes, reading, unread);
+  return write_policies(objects, options, policies, nodes, reading, unread);
 }
 
-Result<Told> tell(ClusterObjects& objects, const config::Options& options, size_t diff_bytes_max) {
+Result<CommandOutput> tell(ClusterObjects& objects, const config::Options& options, size_t diff_bytes_max) {
   std::vector<std::string> unread;
-  auto told = read_and_tell(objects, options, unread, diff_bytes_max);
+  auto output = read_and_write(objects, options, unread, diff_bytes_max);
   complain_of_unread(unread);
-  return told;
+  return output;
 }
 
 }  // namespace

@@ -52,17 +52,17 @@ policy::PolicySet policies_among(const std::vector<Made>& objects, const Target&
                                  policy::share(std::move(exposures)));
 }
 
-Offer offer_of(policy::PolicySet policies, const hotplug::InventoryPtr& inventory, const kube::NodeView& node,
-               const Target& target) {
+OfferedResources offered_resources(policy::PolicySet policies, const hotplug::InventoryPtr& inventory,
+                                   const kube::NodeView& node, const Target& target) {
   auto inputs = std::make_shared<policy::Inputs>();
   inputs->inventory = inventory;
   inputs->policies = std::make_shared<const policy::PolicySet>(std::move(policies));
   inputs->node = node;
   inputs->settings.sriov_driver = target.sriov_driver;
   inputs->settings.exposure_driver = target.exposure_driver;
-  Offer offer{policy::decide(std::move(inputs)), {}};
-  offer.resources = resources_of(offer.decision);
-  return offer;
+  OfferedResources offered{policy::decide(std::move(inputs)), {}};
+  offered.resources = resources_of(offered.decision);
+  return offered;
 }
 
 Before by_plugin(const std::vector<Config>& configs, const kube::NodeView& node) {
@@ -79,8 +79,9 @@ Before by_plugin(const std::vector<Config>& configs, const kube::NodeView& node)
 std::vector<Compared> compare(const Before& before, const std::vector<Made>& objects,
                               const hotplug::InventoryPtr& inventory, const kube::NodeView& node,
                               const Target& target) {
-  const Offer offer = offer_of(policies_among(objects, target), inventory, node, target);
-  const auto& after = offer.resources;
+  const OfferedResources offered =
+      offered_resources(policies_among(objects, target), inventory, node, target);
+  const auto& after = offered.resources;
   std::vector<Compared> out;
   for (const auto& [id, device] : inventory->devices) {
     const auto found = after.find(id);
@@ -89,7 +90,7 @@ std::vector<Compared> compare(const Before& before, const std::vector<Made>& obj
                  .before = before(device),
                  .after = found != after.end() ? found->second : ""};
     if (one.before.empty() && one.after.empty()) continue;
-    if (!one.is_same()) one.why = policy::explain(offer.decision, id).summary;
+    if (!one.is_same()) one.why = policy::explain(offered.decision, id).summary;
     out.push_back(std::move(one));
   }
   return out;

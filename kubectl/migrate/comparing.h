@@ -32,14 +32,14 @@ using Before = std::function<std::string(const hotplug::HostDevice&)>;
 Before by_plugin(const std::vector<Config>& configs, const kube::NodeView& node);
 
 /// The decision of the policies on one node, and by device id the resource that each offered device gets.
-struct Offer {
+struct OfferedResources {
   policy::Decision decision;
   std::map<std::string, std::string> resources;
 };
 /// Stands for a device that is offered without a resource name.
 inline constexpr std::string_view kNoName = "(no resource name)";
-Offer offer_of(policy::PolicySet policies, const hotplug::InventoryPtr& inventory, const kube::NodeView& node,
-               const Target& target);
+OfferedResources offered_resources(policy::PolicySet policies, const hotplug::InventoryPtr& inventory,
+                                   const kube::NodeView& node, const Target& target);
 /// Returns the policies and DeviceAttributes among the objects, decoded by the daemon's decoders. Other kinds
 /// are skipped.
 policy::PolicySet policies_among(const std::vector<Made>& objects, const Target& target);

@@ -245,9 +245,9 @@ Before by_dra_driver(const std::vector<Made>& objects, const hotplug::InventoryP
     rest.configs.emplace_back();
     policies.push_back(std::move(rest));
   }
-  const Offer offer = offer_of(policy::make_policy_set(policy::share(std::move(policies)), all.attributes),
-                               inventory, node, target);
-  return [resources = offer.resources](const hotplug::HostDevice& device) {
+  const OfferedResources offered = offered_resources(
+      policy::make_policy_set(policy::share(std::move(policies)), all.attributes), inventory, node, target);
+  return [resources = offered.resources](const hotplug::HostDevice& device) {
     const auto found = resources.find(device.id.text);
     return found != resources.end() ? found->second : std::string();
   };

@@ -289,7 +289,10 @@ class Translator {
       return std::nullopt;
     Reference out{.first = i};
     size_t at = i + 4;
-    if (is(at, "?")) ++at, out.is_optional = true;
+    if (is(at, "?")) {
+      ++at;
+      out.is_optional = true;
+    }
     if (!is_text(at) || !is(at + 1, "]")) return std::nullopt;
     out.domain = pieces_[at].content;
     out.last = at + 2;

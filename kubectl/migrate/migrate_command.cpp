@@ -251,25 +251,25 @@ class Reader {
       }
       for (const auto& [key, value] : *labels->object())
         if (value.string() != nullptr) out.labels[key] = *value.string();
-      if (out.labels.size() != labels->object()->size())
-        return out_.complaints.error(
-                   place, who + ": spec.nodeSelector has values that are no strings: put them in quotes"),
-               false;
+      if (out.labels.size() != labels->object()->size()) {
+        out_.complaints.error(place,
+                              who + ": spec.nodeSelector has values that are no strings: put them in quotes");
+        return false;
+      }
     }
     if (affinity == nullptr || affinity->is_null()) return true;
     const kube::Json* terms = affinity->find("requiredDuringSchedulingIgnoredDuringExecution");
     if (terms == nullptr || terms->is_null()) return true;
     kube::FieldProblems problems;
     (void)kube::decode_node_selector(*terms, problems);
-    if (terms->find("nodeSelectorTerms") == nullptr || !problems.empty() || !out.labels.empty())
-      return out_.complaints.error(
-                 place,
-                 who + ": spec.nodeAffinity cannot be read" +
-                     (problems.empty()
-                          ? ""
-                          : " (" + problems.begin()->field + " " + problems.begin()->what + ")") +
-                     ": give the JSON of the configuration alone, and add a nodeSelector to what is printed"),
-             false;
+    if (terms->find("nodeSelectorTerms") == nullptr || !problems.empty() || !out.labels.empty()) {
+      out_.complaints.error(
+          place,
+          who + ": spec.nodeAffinity cannot be read" +
+              (problems.empty() ? "" : " (" + problems.begin()->field + " " + problems.begin()->what + ")") +
+              ": give the JSON of the configuration alone, and add a nodeSelector to what is printed");
+      return false;
+    }
     out.terms = *terms;
     return true;
   }
@@ -471,11 +471,12 @@ std::vector<std::string> resources_without_device(const Sources& sources, const 
 }
 
 int check_host(const config::Options& options, const Sources& sources, const std::vector<Made>& objects) {
-  if (sources.kinds() > 1)
-    return daemon::complain(
-               "--check compares with one way of offering devices, and the files are of several: check them one "
-               "after the other"),
-           daemon::kExitError;
+  if (sources.kinds() > 1) {
+    daemon::complain(
+        "--check compares with one way of offering devices, and the files are of several: check them one "
+        "after the other");
+    return daemon::kExitError;
+  }
   kube::NodeView node{options.node_name, options.node_labels};
   node.labels.try_emplace(kHostnameLabel, node.name);  // the kubelet's default
   const migrate::Target target = target_of(options);

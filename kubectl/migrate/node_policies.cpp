@@ -429,7 +429,10 @@ bool shares_a_pf(const Sorted::Pfs& one, const Sorted::Pfs& other) {
   auto a = one.begin(), b = other.begin();
   while (a != one.end() && b != other.end()) {
     if (a->first == b->first && *a->second != *b->second) return true;
-    (a->first <= b->first ? a : b)++;
+    if (a->first <= b->first)
+      ++a;
+    else
+      ++b;
   }
   return false;
 }
@@ -571,9 +574,13 @@ void read_node_policy(const Json& object, const std::string& file, const std::st
   const auto read_for = [&](const NodeInterfaces* state) {
     Complaints its;
     Config config = PolicyReader(object, file, facts, state, its).read(*spec, prefix);
-    for (const Complaint& one : its.all())
-      if (reported.insert(one.what).second)
-        one.is_error ? complaints.error(one.place, one.what) : complaints.warning(one.place, one.what);
+    for (const Complaint& one : its.all()) {
+      if (!reported.insert(one.what).second) continue;
+      if (one.is_error)
+        complaints.error(one.place, one.what);
+      else
+        complaints.warning(one.place, one.what);
+    }
     return config;
   };
   if (!is_for_states_alone) out.push_back(read_for(nullptr));

@@ -146,7 +146,10 @@ class Maker {
   bool asks_auxiliary() {
     for (const Config& config : configs_)
       for (const Resource& resource : config.resources)
-        if (resource.is_auxiliary) return auxiliary_ = resource.place, true;
+        if (resource.is_auxiliary) {
+          auxiliary_ = resource.place;
+          return true;
+        }
     return false;
   }
 
@@ -239,7 +242,8 @@ class Maker {
   std::string unique(const std::string& name) {
     const std::string base = dns_name_of(name);
     std::string one = base;
-    for (int& number = numbers_.try_emplace(base, 2).first->second; !taken_.insert(one).second; ++number) {
+    for (int& number = numbers_.try_emplace(base, 2).first->second; !used_names_.insert(one).second;
+         ++number) {
       const std::string end = "-" + std::to_string(number);
       one = base.substr(0, 63 - end.size()) + end;
     }
@@ -437,7 +441,7 @@ class Maker {
   Place auxiliary_;                    // place of a resource of scalable functions
   std::vector<Published> published_;
   std::map<std::string, size_t> by_name_;
-  std::set<std::string> taken_;
+  std::set<std::string> used_names_;
   std::map<std::string, int> numbers_;  // next number in unique(), by base name
   std::vector<Made> out_;
 };

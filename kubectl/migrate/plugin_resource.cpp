@@ -348,7 +348,10 @@ bool check_device_type(Fields& in, const Json& value) {
   const Json* type = folded_member(value, "deviceType");
   const std::string text = type != nullptr ? in.text(*type, "deviceType") : "";
   if (text.empty() || text == "netDevice") return true;
-  if (text == "auxNetDevice") return in.is_auxiliary = true;
+  if (text == "auxNetDevice") {
+    in.is_auxiliary = true;
+    return true;
+  }
   if (text == "accelerator")
     in.error(*type, "deviceType",
              "is " + text + ", and sliced offers network functions alone" + std::string(kDeleteIt));

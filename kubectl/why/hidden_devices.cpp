@@ -47,9 +47,9 @@ bool matches(const Asked& asked, const JudgedEntry& entry, why::Selectors& selec
 }
 
 bool is_kept_back(const reports::DeviceGroup& group) {
-  return is_hidden(group) || std::any_of(group.said.begin(), group.said.end(), [](const auto& said) {
-           return !said.policy.kind.empty() && hides(said);
-         });
+  return is_hidden(group) ||
+         std::any_of(group.verdicts.begin(), group.verdicts.end(),
+                     [](const auto& verdict) { return !verdict.policy.kind.empty() && hides(verdict); });
 }
 
 // One kind of policies without the other, which may be the obstacle.
@@ -82,8 +82,9 @@ std::vector<HiddenMatch> hidden_matches(const why::Answer& answer, const reports
     if (!is_kept_back(group) || selectors.is_spent()) continue;
     // For an offered device, only entries of policies that do not offer it.
     const auto is_in_question = [&](const JudgedEntry& entry) {
-      return is_hidden(group) || std::any_of(group.said.begin(), group.said.end(), [&](const auto& said) {
-               return hides(said) && said.policy == entry.policy;
+      return is_hidden(group) ||
+             std::any_of(group.verdicts.begin(), group.verdicts.end(), [&](const auto& verdict) {
+               return hides(verdict) && verdict.policy == entry.policy;
              });
     };
     reports::NodeReport free;

@@ -153,7 +153,7 @@ int exit_of(why::Verdict verdict) {
   return daemon::kExitError;
 }
 
-Result<Told> print_why(ClusterObjects& objects, const config::Options& options) {
+Result<CommandOutput> print_why(ClusterObjects& objects, const config::Options& options) {
   const Subject subject = subject_of(options);
   why::Cluster cluster;
   auto found = answer(objects, options, subject, cluster);
@@ -162,7 +162,7 @@ Result<Told> print_why(ClusterObjects& objects, const config::Options& options) 
       find_hidden(objects, {options.sriov_driver_name, options.exposure_driver_name}, cluster, *found);
   judge_configs(objects, {options.sriov_driver_name, options.exposure_driver_name}, cluster, *found);
   read_start(objects, {options.sriov_driver_name, options.exposure_driver_name}, *found);
-  return Told{text_of(*found, subject, cluster, hidden, options), exit_of(found->verdict)};
+  return CommandOutput{text_of(*found, subject, cluster, hidden, options), exit_of(found->verdict)};
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ constexpr std::string_view kConfigOf = "ResourceClaim ";             // as the E
 constexpr std::string_view kIgnoredReason = "ConfigurationIgnored";  // docs/reports.md#events
 
 // forget: removes the objects of this list.
-ListTold list_handlers(why::Cluster& out, const std::string& namespace_, std::function<void()> forget) {
+ListHandlers list_handlers(why::Cluster& out, const std::string& namespace_, std::function<void()> forget) {
   return {.on_object = [&out, namespace_](const kube::Json& one) { why::add_object(one, namespace_, out); },
           .on_bad = [&out](std::string what) { out.unread.push_back(std::move(what)); },
           .on_anew =

@@ -20,8 +20,8 @@ std::string text_or_json(const Json* value) {
   return value->string() != nullptr ? *value->string() : kube::encode_json(*value);
 }
 
-Error names_another(std::string_view field, std::string_view said, std::string_view allocated) {
-  return refused(std::string(field) + " is " + in_quotes(said, 64) + ", and the claim was allocated " +
+Error names_another(std::string_view field, std::string_view value_text, std::string_view allocated) {
+  return refused(std::string(field) + " is " + in_quotes(value_text, 64) + ", and the claim was allocated " +
                  (allocated.empty() ? "no such thing" : in_quotes(allocated, 64)) + ": leave " +
                  std::string(field) + " out");
 }
@@ -178,8 +178,8 @@ class DefinitionReader {
     }
     if (known == nullptr || known->type == "host-device")
       for (const char* field : {"hwaddr", "kernelpath"})
-        if (const std::string said = text_or_json(config.find(field)); !said.empty())
-          return names_another(field, said, "");
+        if (const std::string value_text = text_or_json(config.find(field)); !value_text.empty())
+          return names_another(field, value_text, "");
     return Unit{};
   }
 
@@ -213,13 +213,13 @@ class DefinitionReader {
     if (known == nullptr) return check_free_interfaces(config, out);
     if (known->host_interface.empty()) return Unit{};
     const Json* value = config.find(known->host_interface);
-    const std::string said = text_or_json(value);
+    const std::string value_text = text_or_json(value);
     if (value != nullptr && !value->is_null() && value->string() == nullptr)
-      return device_ ? names_another(known->host_interface, said, device_->interface)
+      return device_ ? names_another(known->host_interface, value_text, device_->interface)
                      : wrong_value(std::string(known->host_interface), *value, "a string");
     if (!device_) return Unit{};
-    if (!said.empty() && said != device_->interface)
-      return names_another(known->host_interface, said, device_->interface);
+    if (!value_text.empty() && value_text != device_->interface)
+      return names_another(known->host_interface, value_text, device_->interface);
     // It is given the function's address.
     if (known->type == "host-device" && !device_->pci.empty()) return Unit{};
     if (device_->interface.empty())
@@ -233,9 +233,10 @@ class DefinitionReader {
   // A plugin without a table may name its parent interface if that is the device's.
   Result<Unit> check_free_interfaces(const Json& config, Json& out) const {
     for (const char* field : {"device", "master", "bridge"}) {
-      const std::string said = text_or_json(config.find(field));
-      if (said.empty()) continue;
-      if (device_ && said != device_->interface) return names_another(field, said, device_->interface);
+      const std::string value_text = text_or_json(config.find(field));
+      if (value_text.empty()) continue;
+      if (device_ && value_text != device_->interface)
+        return names_another(field, value_text, device_->interface);
       if (device_) out.set(field, Json(device_->interface));
     }
     return Unit{};

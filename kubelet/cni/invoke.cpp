@@ -19,11 +19,11 @@ constexpr size_t kSaidMax = 512;   // quoted part of a plugin's standard error
 
 // Returns the reason of a failed plugin, from its output.
 std::string complaint_of(const ChildResult& ended) {
-  if (auto said = decode_plugin_error(ended.out)) return *std::move(said);
+  if (auto error = decode_plugin_error(ended.out)) return *std::move(error);
   std::string why = ended.signal != 0 ? "killed by signal " + std::to_string(ended.signal)
                                       : "exit status " + std::to_string(ended.exit_status);
-  const std::string_view said = trim(ended.err.empty() ? ended.out : ended.err);
-  if (!said.empty()) why += ": " + printable(said, kSaidMax);
+  const std::string_view output = trim(ended.err.empty() ? ended.out : ended.err);
+  if (!output.empty()) why += ": " + printable(output, kSaidMax);
   return why;
 }
 

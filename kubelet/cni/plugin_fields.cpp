@@ -26,7 +26,7 @@ bool is_printable(std::string_view text, size_t size_max) {
          });
 }
 
-std::string said(const Json& value) {
+std::string shown(const Json& value) {
   return value.string() != nullptr ? in_quotes(*value.string(), 64) : printable(kube::encode_json(value), 64);
 }
 
@@ -661,7 +661,7 @@ Result<Unit> may_set(std::string_view setting, const Json& value, const std::str
   const VlanIds vlans = is_listed && setting == "vlan" ? vlans_of(value) : VlanIds();
   if (is_listed && rules.vlans.contains_all(vlans)) return Unit{};
   return Error{Errc::kInvalid,
-               path + " is " + said(value) + ", and " + rules.settings_source +
+               path + " is " + shown(value) + ", and " + rules.settings_source +
                    " allows a definition to set " +
                    (rules.settings->empty() ? (context.is_shared ? "no VLAN" : "nothing")
                                             : join(with_vlan_ids(*rules.settings, rules.vlans), ", ")) +
@@ -677,7 +677,7 @@ Result<Unit> may_set_address(const Json& value, const std::string& path, const C
     return may_set("mac", value, path, context);
   return Error{
       Errc::kInvalid,
-      path + " is " + said(value) +
+      path + " is " + shown(value) +
           ", and the device is shared: a pod with the MAC address of another station or of the gateway receives its traffic. Remove it, so that the kernel assigns an address, or " +
           std::string(kNamedByClass)};
 }
@@ -685,7 +685,7 @@ Result<Unit> may_set_address(const Json& value, const std::string& path, const C
 Result<Unit> may_use(std::string_view feature, const Json& value, const std::string& path,
                      const DefinitionRules& rules) {
   if (rules.lists(feature)) return Unit{};
-  return Error{Errc::kInvalid, path + " is " + said(value) +
+  return Error{Errc::kInvalid, path + " is " + shown(value) +
                                    ", which changes the host: leave it out, or have " + std::string(feature) +
                                    " added to " + rules.plugins_source};
 }
@@ -709,12 +709,12 @@ Result<Unit> may_write(const Field& field, const Json& value, const std::string&
       if (auto listed = may_use(field.condition, value, path, rules); !listed) return listed;
       if (rules.author == Author::kAdministrator) break;
       return Error{Errc::kInvalid,
-                   path + " is " + said(value) +
+                   path + " is " + shown(value) +
                        ", by which the host gets addresses or rules from ipam: leave it out, or " +
                        std::string(kNamedByClass)};
     case Writer::kAdministrator:
       if (rules.author == Author::kAdministrator) break;
-      return Error{Errc::kInvalid, path + " is " + said(value) +
+      return Error{Errc::kInvalid, path + " is " + shown(value) +
                                        ", and only an administrator sets it: leave it out, or " +
                                        std::string(rules.by_administrator)};
   }
@@ -751,7 +751,7 @@ Result<Unit> may_ask_for(std::string_view capability, const kube::Json& wanted, 
 }
 
 Error wrong_value(const std::string& path, const kube::Json& value, std::string_view wanted) {
-  return {Errc::kInvalid, path + " is " + said(value) + ": expected " + std::string(wanted)};
+  return {Errc::kInvalid, path + " is " + shown(value) + ": expected " + std::string(wanted)};
 }
 
 Error unknown_field(const std::string& path, std::string_view key, const std::vector<std::string_view>& known,

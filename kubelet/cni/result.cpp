@@ -283,11 +283,11 @@ std::optional<std::string> decode_plugin_error(std::string_view text) {
   const Json* code = json->find("code");
   const std::string_view message = json->text("msg"), details = json->text("details");
   if (message.empty() && (code == nullptr || code->integer() == nullptr)) return std::nullopt;
-  std::string said = printable(message.empty() ? "no message" : message, kErrorTextMax);
-  if (!details.empty()) said += "; " + printable(details, kErrorTextMax);
+  std::string out = printable(message.empty() ? "no message" : message, kErrorTextMax);
+  if (!details.empty()) out += "; " + printable(details, kErrorTextMax);
   if (code != nullptr && code->integer() != nullptr)
-    said += " (code " + std::to_string(*code->integer()) + ")";
-  return said;
+    out += " (code " + std::to_string(*code->integer()) + ")";
+  return out;
 }
 
 }  // namespace sliced::cni

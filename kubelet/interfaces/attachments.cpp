@@ -115,7 +115,7 @@ struct Attachments::Work {
   }
 };
 
-Attachments::Attachments(Ports ports)
+Attachments::Attachments(AttachmentPorts ports)
     : ports_(std::move(ports)),
       queue_(ports_.scheduler),
       adds_(ports_.scheduler, kAddsMax),
@@ -131,7 +131,8 @@ void Attachments::start(std::function<void()> ready) {
   auto found = std::make_shared<Result<cni::Records::All>>(Error{Errc::kTimeout, "the disk does not answer"});
   auto open = std::make_shared<std::map<NamespaceKey, Namespace>>();
   start_job_ = ports_.executor.run(
-      [found, open, records = ports_.records, base = ports_.addresses, is_namespace = ports_.is_namespace] {
+      [found, open, records = ports_.records, base = ports_.addresses,
+       is_namespace = ports_.host.is_namespace] {
         *found = records->read("");
         if (!*found) return;
         std::set<std::string> used;
@@ -309,7 +310,8 @@ void Attachments::begin_attach(const std::shared_ptr<Work>& work) {
   work->network_namespace = namespace_of(work->record.attachment);
   on_disk(
       work,
-      [work, prepare = ports_.prepare_host, read = ports_.host_addresses](const cni::Records& records) {
+      [work, prepare = ports_.host.prepare_host,
+       read = ports_.host.host_addresses](const cni::Records& records) {
         if (!work->network_namespace)
           work->network_namespace = open_namespace(work->record.attachment.network_namespace);
         Result<Unit> prepared = keep_host_addresses(work->record, read);
@@ -372,7 +374,7 @@ void Attachments::drop_unrun(const std::shared_ptr<Work>& work, Error why) {
   kept_[cni::record_name(work->record.attachment)].add_problem = why.what;
   on_disk(
       work,
-      [work, restore = ports_.restore_host_sysctls](const cni::Records& records) {
+      [work, restore = ports_.host.restore_host_sysctls](const cni::Records& records) {
         if (restore) restore(work->record);
         return records.remove(work->record.attachment);
       },
@@ -390,8 +392,8 @@ void Attachments::drop_unrun(const std::shared_ptr<Work>& work, Error why) {
 void Attachments::note_made(const std::shared_ptr<Work>& work) {
   on_disk(
       work,
-      [work, restore = ports_.restore_host_sysctls, read = ports_.host_addresses,
-       note = ports_.on_interface_moved,
+      [work, restore = ports_.host.restore_host_sysctls, read = ports_.host.host_addresses,
+       note = ports_.host.on_interface_moved,
        there = kept_[cni::record_name(work->record.attachment)].network_namespace](
           const cni::Records& records) -> Result<Unit> {
         if (restore) restore(work->record);
@@ -462,8 +464,9 @@ void Attachments::begin_detach(const std::shared_ptr<Work>& work) {
   on_disk(
       work,
       [work, path = work->record.attachment.network_namespace, device = work->record.attachment.device,
-       held = at->second.network_namespace, is_back = ports_.is_back, is_namespace = ports_.is_namespace,
-       before_del = ports_.before_del](const cni::Records&) -> Result<Unit> {
+       held = at->second.network_namespace, is_back = ports_.host.is_back,
+       is_namespace = ports_.host.is_namespace,
+       before_del = ports_.host.before_del](const cni::Records&) -> Result<Unit> {
         work->has_namespace = is_there(path, is_namespace);
         // An interface on a shared link ends with its namespace.
         work->is_back = !work->has_namespace && !held && (device.empty() || (is_back && is_back(device)));
@@ -485,7 +488,7 @@ void Attachments::wait_for_del(const std::shared_ptr<Work>& work) {
 void Attachments::end_del(const std::shared_ptr<Work>& work) {
   work->stop();
   const auto at = dels_of_namespace_.find(pod_namespace_of(work->record.attachment));
-  if (at != dels_of_namespace_.end() && at->second.taken() + at->second.waiting() == 0)
+  if (at != dels_of_namespace_.end() && at->second.in_use() + at->second.waiting() == 0)
     dels_of_namespace_.erase(at);
 }
 
@@ -497,7 +500,7 @@ void Attachments::run_del(const std::shared_ptr<Work>& work) {
   }
   cni::Attachment attachment = work->record.attachment;
   // The runtime may have removed it while this waited.
-  if (!work->has_namespace || !is_there(attachment.network_namespace, ports_.is_namespace))
+  if (!work->has_namespace || !is_there(attachment.network_namespace, ports_.host.is_namespace))
     attachment.network_namespace = path_of(kept_[cni::record_name(attachment)].network_namespace);
   work->run = ports_.run(*std::move(network), cni::Command::kDel, std::move(attachment), work->record.result,
                          kDetachMax, [this, work](Result<cni::Attached> undone) {
@@ -512,8 +515,8 @@ void Attachments::bring_back(const std::shared_ptr<Work>& work, const Result<Uni
   const Namespace held = kept_[cni::record_name(work->record.attachment)].network_namespace;
   on_disk(
       work,
-      [work, held, undone, bring = ports_.bring_back,
-       restore = ports_.restore_host_sysctls](const cni::Records& records) -> Result<Unit> {
+      [work, held, undone, bring = ports_.host.bring_back,
+       restore = ports_.host.restore_host_sysctls](const cni::Records& records) -> Result<Unit> {
         // Restored once: a repeated DEL would overwrite later changes of an administrator.
         const bool has_sysctls = restore && !work->record.host_sysctls.empty();
         if (has_sysctls) {

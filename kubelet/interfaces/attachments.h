@@ -22,6 +22,55 @@
 
 namespace sliced::kubelet {
 
+/// cni::run_chain, with its loop and place. Called for one attachment at a time among those that share a
+/// pod or a device. Dropping the result kills the plugins.
+using RunChain = std::function<std::unique_ptr<cni::Run>(cni::Network, cni::Command, cni::Attachment,
+                                                         std::optional<cni::Attached> previous,
+                                                         Millis deadline, cni::OnRun)>;
+
+/// Work on the host's side around the CNI plugins. Each function is called on a worker and may block.
+struct HostSteps {
+  /// Returns whether no interface of that function can be in a network namespace other than the host's
+  /// (kubelet/node_host.h, is_back()). Null: never.
+  std::function<bool(const std::string& pci)> is_back = {};
+  /// is_network_namespace() (kubelet/network_namespace.h): a file that is none counts as a namespace that is
+  /// gone. Null: every existing file is one.
+  std::function<bool(const std::string& path)> is_namespace = {};
+  /// Completes a record before ADD, and protects the host's settings (kubelet/interfaces/host_interface.h):
+  /// host_interface, host_sysctls, config. An error refuses the sandbox before any plugin runs. Null: does
+  /// nothing.
+  std::function<Result<Unit>(cni::Record& record)> prepare_host = {};
+  /// HostSysctls::restore(): called after an ADD, and after the DEL of a failed one. Null: does nothing.
+  std::function<void(cni::Record& record)> restore_host_sysctls = {};
+  /// Used before and after each ADD of a namespace user's definition: keep_host_addresses() and
+  /// check_made_addresses().
+  ReadHostAddresses host_addresses = {};
+  /// record_moved_interface(): called after each ADD. Null: does nothing.
+  std::function<void(cni::Record& record, int network_namespace)> on_interface_moved = {};
+  /// restore_names_in_sandbox(): called before each DEL while the namespace exists; if it fails no plugin is
+  /// run. Null: the pod's names are trusted.
+  std::function<Result<Unit>(const cni::Record& record, int network_namespace)> before_del = {};
+  /// Moves an interface that the plugins left in the sandbox's namespace back to the host. Called after each
+  /// DEL, successful or not, while the namespace exists. network_namespace: a descriptor. Null: the plugins
+  /// are trusted.
+  std::function<Result<Unit>(const cni::Record& record, int network_namespace)> bring_back = {};
+};
+
+struct AttachmentPorts {
+  reactor::Scheduler& scheduler;
+  reactor::Executor& executor;
+  Log& log;
+  std::shared_ptr<const cni::Records> records;
+  RunChain run;
+  reactor::Random random = reactor::system_random();
+  HostSteps host = {};
+  int tries_max = 10;  // about 4 minutes
+  /// host-local's base directory, with a directory for each network (base/NAMESPACE/NETWORK). A network's
+  /// directory is removed with its last address, and at the start (kubelet/cni/host_local.h). "": none is
+  /// removed.
+  std::string addresses = {};
+};
+
 /// ADDs for one sandbox run concurrently, except those on one device, or on one shared lower device. A DEL
 /// does not run together with any other work for its pod or its device, because an old DEL must not undo a
 /// new pod's attachment. A failed DEL is retried with backoff, and keeps its device from other sandboxes.
@@ -29,7 +78,7 @@ namespace sliced::kubelet {
 /// itself). The kernel would then return the interface under its name in the pod. So namespaces are kept open
 /// until DEL has run.
 /// Log: failed detachments, once while they last.
-/// Ownership: the objects in Ports outlive this object; workers share the records. The destructor kills
+/// Ownership: the objects in AttachmentPorts outlive this object; workers share the records. The destructor kills
 /// running plugins without callbacks; their records stay.
 /// Threads: the loop's; disk access is on the executor.
 /// Reentry: callbacks come from turns of their own, never from within attach() or detach(), and may call
@@ -44,51 +93,8 @@ class Attachments {
   /// others.
   static constexpr size_t kDelsOfNamespaceMax = 24;
 
-  /// cni::run_chain, with its loop and place. Called for one attachment at a time among those that share a
-  /// pod or a device. Dropping the result kills the plugins.
-  using RunChain = std::function<std::unique_ptr<cni::Run>(cni::Network, cni::Command, cni::Attachment,
-                                                           std::optional<cni::Attached> previous,
-                                                           Millis deadline, cni::OnRun)>;
-  struct Ports {
-    reactor::Scheduler& scheduler;
-    reactor::Executor& executor;
-    Log& log;
-    std::shared_ptr<const cni::Records> records;
-    RunChain run;
-    reactor::Random random = reactor::system_random();
-    /// Returns whether no interface of that function can be in a network namespace other than the host's
-    /// (kubelet/node_host.h, is_back()). Called on a worker, may block. Null: never.
-    std::function<bool(const std::string& pci)> is_back = {};
-    /// is_network_namespace() (kubelet/network_namespace.h): a file that is none counts as a namespace that is
-    /// gone. Called on a worker. Null: every existing file is one.
-    std::function<bool(const std::string& path)> is_namespace = {};
-    int tries_max = 10;  // about 4 minutes
-    /// Completes a record before ADD, and protects the host's settings (kubelet/interfaces/host_interface.h):
-    /// host_interface, host_sysctls, config. An error refuses the sandbox before any plugin runs. Called on a
-    /// worker. Null: does nothing.
-    std::function<Result<Unit>(cni::Record& record)> prepare_host = {};
-    /// HostSysctls::restore(): called after an ADD, and after the DEL of a failed one. Called on a worker.
-    /// Null: does nothing.
-    std::function<void(cni::Record& record)> restore_host_sysctls = {};
-    /// Used before and after each ADD of a namespace user's definition: keep_host_addresses() and
-    /// check_made_addresses(). Called on a worker.
-    ReadHostAddresses host_addresses = {};
-    /// record_moved_interface(): called after each ADD, on a worker. Null: does nothing.
-    std::function<void(cni::Record& record, int network_namespace)> on_interface_moved = {};
-    /// restore_names_in_sandbox(): called before each DEL while the namespace exists; if it fails no plugin
-    /// is run. Called on a worker. Null: the pod's names are trusted.
-    std::function<Result<Unit>(const cni::Record& record, int network_namespace)> before_del = {};
-    /// Moves an interface that the plugins left in the sandbox's namespace back to the host. Called on a
-    /// worker after each DEL, successful or not, while the namespace exists. network_namespace: a descriptor.
-    /// Null: the plugins are trusted.
-    std::function<Result<Unit>(const cni::Record& record, int network_namespace)> bring_back = {};
-    /// host-local's base directory, with a directory for each network (base/NAMESPACE/NETWORK). A network's
-    /// directory is removed with its last address, and at the start (kubelet/cni/host_local.h). "": none is
-    /// removed.
-    std::string addresses = {};
-  };
   /// Reads and runs nothing yet.
-  explicit Attachments(Ports ports);
+  explicit Attachments(AttachmentPorts ports);
   ~Attachments();
 
   /// Reads the records of earlier processes. No other function is called before `ready`. Called once. A disk
@@ -114,9 +120,9 @@ class Attachments {
   void adopt(cni::Record record);
   /// `done` gets the result of the first attempt; ok immediately if there is no such attachment. Errors:
   /// those of cni::run_chain, kIo, kBusy (the disk). Further attempts follow after 1 s to 60 s, doubling.
-  /// The attempts end if the sandbox's namespace is gone and its function is on the host (Ports::is_back) or
+  /// The attempts end if the sandbox's namespace is gone and its function is on the host (HostSteps::is_back) or
   /// it has none. Then the record is dropped with an error in the log, as soon as another sandbox requests
-  /// the device, or after Ports::tries_max. Otherwise a plugin whose DEL requires missing facts, as
+  /// the device, or after AttachmentPorts::tries_max. Otherwise a plugin whose DEL requires missing facts, as
   /// host-device requires the function's driver, would keep the device forever. Records of shared devices
   /// would accumulate. All other attachments are retried without end.
   using OnDetached = std::function<void(Result<Unit>)>;
@@ -128,7 +134,7 @@ class Attachments {
   void detach_later(const cni::Attachment& attachment);
   static constexpr size_t kLaterMax = 32;
   /// Returns whether fewer than kDelsMax run.
-  bool has_room_for_del() const { return dels_.taken() < kDelsMax; }
+  bool has_room_for_del() const { return dels_.in_use() < kDelsMax; }
 
   /// An attachment that exists, is being made, or is not undone yet.
   struct Kept {
@@ -199,7 +205,7 @@ class Attachments {
   void run(const std::shared_ptr<Work>& work, reactor::Semaphore& permits,
            void (Attachments::*begin)(const std::shared_ptr<Work>&));
 
-  const Ports ports_;
+  const AttachmentPorts ports_;
   KeyedQueue queue_;
   reactor::Semaphore adds_, dels_;
   std::map<std::string, reactor::Semaphore> dels_of_namespace_;  // namespaces with a running or waiting DEL

@@ -96,9 +96,9 @@ Result<Json::Array> parts_of(const Json& range, const std::string& path, const H
     Json part = range;
     part.set("rangeStart", Json(from.text()));
     part.set("rangeEnd", Json(to.text()));
-    auto taken = room.take(part, path);
-    if (taken) out.push_back(std::move(part));
-    return taken;
+    auto added = room.take(part, path);
+    if (added) out.push_back(std::move(part));
+    return added;
   };
   IpAddress from = *first;
   const auto begin = hosts.lower_bound(*first), end = hosts.upper_bound(*last);
@@ -192,7 +192,7 @@ Result<Unit> exclude_from(Json& range, const std::string& path, const Hosts& hos
   const size_t before = out.size();
   for (auto at = hosts.lower_bound(looked->first); at != hosts.end() && at->first <= looked->last; ++at) {
     Json one(at->first.text() + (at->first.is_ipv6() ? "/128" : "/32"));
-    if (auto taken = room.take(one, path); !taken) return taken;
+    if (auto added = room.take(one, path); !added) return added;
     out.push_back(std::move(one));
   }
   if (out.size() > before) range.set("exclude", Json(std::move(out)));
@@ -216,10 +216,10 @@ Result<Unit> keep_ipam(Json& ipam, const std::string& path, const Hosts& hosts, 
   const Json* addresses = ipam.find("addresses");
   if (addresses != nullptr && addresses->array() != nullptr)
     for (size_t i = 0; i < addresses->array()->size(); ++i) {
-      const std::string_view said = (*addresses->array())[i].text("address");
-      if (const auto address = address_in(said); address && hosts.contains(*address))
+      const std::string_view text = (*addresses->array())[i].text("address");
+      if (const auto address = address_in(text); address && hosts.contains(*address))
         return Error{Errc::kInvalid, path + ".addresses[" + std::to_string(i) + "].address is " +
-                                         in_quotes(said, 64) + ", " + remedy(*address, hosts)};
+                                         in_quotes(text, 64) + ", " + remedy(*address, hosts)};
     }
   if (ipam.text("type") == "host-local") return keep_host_local(ipam, path, hosts, room);
   if (ipam.text("type") == "whereabouts") return keep_whereabouts(ipam, path, hosts, room);

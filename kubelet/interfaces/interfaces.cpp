@@ -28,8 +28,8 @@ std::string pod_of(const cni::Attachment& attachment) {
 
 }  // namespace
 
-Interfaces::Interfaces(Ports ports, Settings settings, std::function<const PreparedClaims&()> prepared,
-                       Sandboxes::Handlers handlers)
+Interfaces::Interfaces(InterfacesPorts ports, Settings settings,
+                       std::function<const PreparedClaims&()> prepared, Sandboxes::Handlers handlers)
     : ports_(std::move(ports)),
       settings_(std::move(settings)),
       prepared_(std::move(prepared)),
@@ -39,14 +39,7 @@ Interfaces::Interfaces(Ports ports, Settings settings, std::function<const Prepa
                     .records = std::make_shared<const cni::Records>(settings_.records),
                     .run = ports_.run,
                     .random = ports_.random,
-                    .is_back = ports_.is_back,
-                    .is_namespace = ports_.is_namespace,
-                    .prepare_host = ports_.prepare_host,
-                    .restore_host_sysctls = ports_.restore_host_sysctls,
-                    .host_addresses = ports_.host_addresses,
-                    .on_interface_moved = ports_.on_interface_moved,
-                    .before_del = ports_.before_del,
-                    .bring_back = ports_.bring_back,
+                    .host = ports_.host,
                     .addresses = settings_.addresses}),
       sandboxes_({ports_.scheduler, ports_.log, attachments_}, prepared_, std::move(handlers)) {}
 

@@ -16,6 +16,17 @@
 
 namespace sliced::kubelet {
 
+struct InterfacesPorts {
+  kube::Cluster& cluster;
+  reactor::Scheduler& scheduler;
+  reactor::Executor& executor;
+  Log& log;
+  RunChain run;
+  nri::Plugin::Dial dial;
+  reactor::Random random = reactor::system_random();
+  HostSteps host = {};
+};
+
 /// Ownership: this object owns the connection to the runtime, and closes it. Its destruction kills running
 /// CNI plugins; their records stay for the next process.
 /// Threads: the loop's; records are read and written on the executor.
@@ -24,26 +35,6 @@ namespace sliced::kubelet {
 /// Reentry: as in Sandboxes.
 class Interfaces final : public InterfacePort {
  public:
-  struct Ports {
-    kube::Cluster& cluster;
-    reactor::Scheduler& scheduler;
-    reactor::Executor& executor;
-    Log& log;
-    Attachments::RunChain run;
-    nri::Plugin::Dial dial;
-    reactor::Random random = reactor::system_random();
-    std::function<bool(const std::string& pci)> is_back = {};            // see Attachments::Ports
-    std::function<bool(const std::string& path)> is_namespace = {};      // see Attachments::Ports
-    std::function<Result<Unit>(cni::Record& record)> prepare_host = {};  // see Attachments::Ports
-    std::function<void(cni::Record& record)> restore_host_sysctls = {};  // see Attachments::Ports
-    ReadHostAddresses host_addresses = {};                               // see Attachments::Ports
-    // see Attachments::Ports
-    std::function<void(cni::Record& record, int network_namespace)> on_interface_moved = {};
-    std::function<Result<Unit>(const cni::Record& record, int network_namespace)> before_del =
-        {};  // see Attachments::Ports
-    std::function<Result<Unit>(const cni::Record& record, int network_namespace)> bring_back =
-        {};  // see Attachments::Ports
-  };
   /// records: one file per interface until it is detached; the directory must outlive the daemon's pod.
   struct Settings {
     nri::PluginOptions runtime;
@@ -51,11 +42,11 @@ class Interfaces final : public InterfacePort {
     /// MULTUS: new claims get no interfaces. Without a connection to the runtime, only the set of running
     /// pods is unknown.
     bool only_ends = false;
-    std::string addresses = {};  // see Attachments::Ports::addresses
+    std::string addresses = {};  // see AttachmentPorts::addresses
     NetworkSettings networks = {};
   };
   /// References outlive this object. prepared: returns the current claims.
-  Interfaces(Ports ports, Settings settings, std::function<const PreparedClaims&()> prepared,
+  Interfaces(InterfacesPorts ports, Settings settings, std::function<const PreparedClaims&()> prepared,
              Sandboxes::Handlers handlers);
 
   /// Requires: the prepared claims are known. Reads the records, then connects to the runtime, and retries
@@ -114,7 +105,7 @@ class Interfaces final : public InterfacePort {
   // Detaches interfaces of pods without a claim, which an earlier process released but could not detach.
   void undo_strays();
 
-  const Ports ports_;
+  const InterfacesPorts ports_;
   const Settings settings_;
   const std::function<const PreparedClaims&()> prepared_;
   Attachments attachments_;

@@ -15,15 +15,15 @@ void KeyedQueue::add(std::set<std::string> keys, std::function<void(Done)> begin
 void KeyedQueue::look() {
   // Keys of running works and of earlier waiting ones, with the group; "" for several groups or exclusive
   // use.
-  std::map<std::string, std::string> taken;
+  std::map<std::string, std::string> started;
   std::list<std::list<Work>::iterator> free;
   for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
     const bool is_free = std::none_of(at->keys.begin(), at->keys.end(), [&](const auto& key) {
-      const auto before = taken.find(key.first);
-      return before != taken.end() && (key.second.empty() || before->second != key.second);
+      const auto before = started.find(key.first);
+      return before != started.end() && (key.second.empty() || before->second != key.second);
     });
     for (const auto& [key, group] : at->keys) {
-      const auto [before, is_first] = taken.try_emplace(key, group);
+      const auto [before, is_first] = started.try_emplace(key, group);
       if (!is_first && before->second != group) before->second.clear();
     }
     if (is_free && !at->is_running) free.push_back(at);

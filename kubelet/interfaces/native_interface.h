@@ -1,7 +1,7 @@
 #pragma once
 // Attaches a device's interface to a pod without a CNI plugin: it is moved, or created on a shared device,
 // and configured by netlink in a helper process (daemon/attach_helper.h). A kernel call that hangs blocks no
-// thread of the daemon. Attachments::Ports::bring_back undoes it as after a plugin: addresses, routes,
+// thread of the daemon. HostSteps::bring_back undoes it as after a plugin: addresses, routes,
 // neighbors and sysctls do not survive the move to the host. MAC address, MTU and names are restored when the
 // claim is released (kubelet/link_settings.h).
 #include <functional>

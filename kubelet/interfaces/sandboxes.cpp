@@ -98,7 +98,7 @@ struct Sandboxes::SandboxSetup {
   }
 };
 
-Sandboxes::Sandboxes(Ports ports, std::function<const PreparedClaims&()> prepared, Handlers handlers)
+Sandboxes::Sandboxes(SandboxPorts ports, std::function<const PreparedClaims&()> prepared, Handlers handlers)
     : ports_(ports), prepared_(std::move(prepared)), handlers_(std::move(handlers)) {}
 Sandboxes::~Sandboxes() = default;
 

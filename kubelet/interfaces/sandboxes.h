@@ -27,6 +27,13 @@ struct AttachedInterface {
   const cni::Attached& result;
 };
 
+struct SandboxPorts {
+  reactor::Scheduler& scheduler;
+  Log& log;
+  Attachments& attachments;
+  std::shared_ptr<HookTime> hook_time = std::make_shared<HookTime>();
+};
+
 /// A sandbox whose ADD was missed while NRI was not connected gets its interfaces before its next container
 /// is created. A container that was created meanwhile runs without them: it is reported, and its devices are
 /// in trouble until its sandbox ends.
@@ -37,19 +44,13 @@ struct AttachedInterface {
 /// Threads: the loop's.
 /// Reentry: handlers are called from within the hooks and from Attachments' callbacks, and may call
 /// trouble_of().
-/// Ownership: the objects in Ports, and the source of `prepared`, outlive this object. Its destruction drops
+/// Ownership: the objects in SandboxPorts, and the source of `prepared`, outlive this object. Its destruction drops
 /// the replies; work in progress continues in Attachments.
 /// Bounds: as many concurrent calls as the runtime makes, each with all of its interfaces at a time
 /// (Attachments::kAddsMax). If they take longer than the runtime waits, the error names the time of each,
 /// their sum, and the runtime's option.
 class Sandboxes final : public nri::Hooks {
  public:
-  struct Ports {
-    reactor::Scheduler& scheduler;
-    Log& log;
-    Attachments& attachments;
-    std::shared_ptr<HookTime> hook_time = std::make_shared<HookTime>();
-  };
   /// Both may be called from within a hook, before its reply.
   struct Handlers {
     std::function<void(const AttachedInterface&)> on_attached;  // before the sandbox's containers start
@@ -61,7 +62,7 @@ class Sandboxes final : public nri::Hooks {
     std::function<void(const PreparedKey&, const ReservingPod&)> on_pod = {};
   };
   /// prepared: returns the current claims.
-  Sandboxes(Ports ports, std::function<const PreparedClaims&()> prepared, Handlers handlers);
+  Sandboxes(SandboxPorts ports, std::function<const PreparedClaims&()> prepared, Handlers handlers);
   ~Sandboxes() override;
 
   /// Called after each connection. Detaches interfaces of pods that no longer exist, and unfinished ones,
@@ -117,7 +118,7 @@ class Sandboxes final : public nri::Hooks {
   // identify records.
   std::string clash_in(const nri::PodSandbox& pod, const std::vector<WantedInterface>& missing) const;
 
-  const Ports ports_;
+  const SandboxPorts ports_;
   const std::function<const PreparedClaims&()> prepared_;
   const Handlers handlers_;
   std::map<Entry, Trouble> troubles_;

@@ -78,7 +78,7 @@ WantedInterface wanted_of(const PreparedClaim& claim, const PreparedDevice& devi
           .is_exclusive = device.holding.is_exclusive && device.share_id.empty(),
           .is_of_peer = device.is_of_peer,
           .refusal = device.network_refusal,
-          .told = device.network_data};
+          .network_data = device.network_data};
 }
 
 // Which policies and options hold for it is not known: it is as if an administrator had written it.
@@ -186,13 +186,13 @@ cni::Record record_of_peer(const WantedInterface& wanted, const nri::PodSandbox&
   if (auto reduced = cni::reduced_definition(record.config, record.network))
     record.config = *std::move(reduced);
   const auto network = cni::decode_network(record.config, record.network);
-  if (!network || (!wanted.told && !has_container)) return record;
-  const NetworkData told = wanted.told.value_or(NetworkData{});
+  if (!network || (!wanted.network_data && !has_container)) return record;
+  const NetworkData network_data = wanted.network_data.value_or(NetworkData{});
   cni::Attached result{
       .cni_version = network->cni_version,
-      .interfaces = {{.name = wanted.interface, .mac = told.mac, .sandbox = pod.network_namespace}}};
+      .interfaces = {{.name = wanted.interface, .mac = network_data.mac, .sandbox = pod.network_namespace}}};
   const cni::Attached without_addresses = result;
-  for (const std::string& ip : told.ips) result.ips.push_back({.interface = 0, .address = ip});
+  for (const std::string& ip : network_data.ips) result.ips.push_back({.interface = 0, .address = ip});
   // With an invalid address, the record could not be read again.
   const bool is_good = cni::decode_result(kube::encode_json(cni::encode_result(result)), "").ok();
   if (is_good)

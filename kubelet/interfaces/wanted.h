@@ -16,17 +16,17 @@ struct WantedInterface {
   PreparedKey claim;
   std::string claim_text;  // "ResourceClaim namespace/name"
   std::string pool, device, share_id;
-  std::string interface;                 // its name in the sandbox
-  std::string network;                   // name of the NetworkAttachmentDefinition
-  std::string users_definition = {};     // see cni::Record::users_definition
-  std::string config;                    // its text when the claim was prepared
-  std::string pci;                       // "" for a link
-  std::string host_interface = {};       // its name on the host; "" if none
-  kube::Json capabilities;               // for `runtimeConfig`
-  bool is_exclusive = true;              // no other claim has the device
-  bool is_of_peer = false;               // see PreparedDevice::is_of_peer
-  std::string refusal = {};              // see PreparedDevice::network_refusal
-  std::optional<NetworkData> told = {};  // see PreparedDevice::network_data
+  std::string interface;                         // its name in the sandbox
+  std::string network;                           // name of the NetworkAttachmentDefinition
+  std::string users_definition = {};             // see cni::Record::users_definition
+  std::string config;                            // its text when the claim was prepared
+  std::string pci;                               // "" for a link
+  std::string host_interface = {};               // its name on the host; "" if none
+  kube::Json capabilities;                       // for `runtimeConfig`
+  bool is_exclusive = true;                      // no other claim has the device
+  bool is_of_peer = false;                       // see PreparedDevice::is_of_peer
+  std::string refusal = {};                      // see PreparedDevice::network_refusal
+  std::optional<NetworkData> network_data = {};  // see PreparedDevice::network_data
 };
 
 /// Returns whether the device has a network to run. This includes a function on vfio-pci, whose VLAN, MAC and

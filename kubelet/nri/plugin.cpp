@@ -100,7 +100,7 @@ struct Plugin::State : std::enable_shared_from_this<State> {
   Hooks& hooks;
   reactor::Backoff backoff;
   Link link;
-  LastMessage said;
+  LastMessage last_problem;
   std::unique_ptr<reactor::net::Connecting> connecting;
   std::shared_ptr<Session> session;
   reactor::Ticket retry;
@@ -225,7 +225,7 @@ void Plugin::State::synchronize(std::string_view payload, Answer answer) {
 
 void Plugin::State::up() {
   link = {.is_up = true, .since = scheduler.now(), .why_not = ""};
-  said.forget();
+  last_problem.forget();
   log.info("connected to the container runtime", {{"socket", options.socket}});
   hooks.link_changed();  // last, because it may close the session
 }
@@ -239,7 +239,7 @@ void Plugin::State::lose(const std::string& why) {
   session.reset();
   const Millis wait = backoff.next(scheduler.now());
   retry = scheduler.after(wait, [this] { connect(); });
-  if (said.is_new(why))
+  if (last_problem.is_new(why))
     log.warning("not connected to the container runtime: " + options.lost,
                 {{"socket", options.socket}, {"reason", why}});
   if (was_up) hooks.link_changed();

@@ -25,9 +25,9 @@ std::optional<uint64_t> take_varint(std::string_view& rest) {
 
 std::optional<std::string_view> take_bytes(std::string_view& rest, uint64_t count) {
   if (count > rest.size()) return std::nullopt;
-  const std::string_view taken = rest.substr(0, count);
+  const std::string_view field = rest.substr(0, count);
   rest.remove_prefix(count);
-  return taken;
+  return field;
 }
 
 // Returns the bytes after a field's tag; for a length-delimited field the bytes that the length counts.

@@ -44,7 +44,7 @@ enum class MacOutcome {
 struct MissingMacRequest {
   const Decision& decision;
   const hotplug::Inventory& host;  // the present host; it may be newer than the decision
-  const NodeStateWord& node_state;
+  const NodeStateReading& node_state;
   /// Returns true if a pod has the host device with this id, or a claim is known to have it.
   std::function<bool(const std::string& id)> is_taken;
 };

@@ -365,9 +365,9 @@ class Surveying {
       const KeptAnswer former = before_->answers[place];
       if (former.is_known() && !before_->is_unknown(place)) return former.is() == cel::Answer::Is::kFalse;
     }
-    const auto stood = published_.stood_under.find(id);
-    return stood != published_.stood_under.end() &&
-           std::any_of(stood->second.begin(), stood->second.end(),
+    const auto records = published_.exclude_records.find(id);
+    return records != published_.exclude_records.end() &&
+           std::any_of(records->second.begin(), records->second.end(),
                        [&](const std::string& record) { return is_recorded(record, record_, question.cel); });
   }
 

@@ -62,7 +62,7 @@ class ExposureDecision {
       return nameless;
     };
     const bool is_exclusive = !exposure.allow_multiple_allocations;
-    const Offer offer{.kind = PolicyKind::kExposure,
+    const Offer offer{.kind = PolicyType::kExposure,
                       .device = device,
                       .entry = verdict.entry,
                       .pool = pool,
@@ -128,8 +128,9 @@ void decide_exposures(Deciding& deciding) {
   for (const bool are_functions : {true, false}) {
     auto resolution = deciding.resolutions.devices.begin();
     for (const auto& [id, device] : in.inventory->devices) {
-      const Resolution& said = *resolution++;
-      if (!said.personas.empty() && device.pci.has_value() == are_functions) decision.add(device, said);
+      const Resolution& resolved = *resolution++;
+      if (!resolved.personas.empty() && device.pci.has_value() == are_functions)
+        decision.add(device, resolved);
     }
   }
   decision.finish(deciding);

@@ -38,7 +38,7 @@ int64_t tokens_of_all(const Personas& personas) {
 
 // Returns the tokens of withdrawn entries. An exclusive entry is not allocated beside others of its device,
 // so only the larger of both counts.
-int64_t charge_of(const Personas& personas, int64_t tokens_of_exclusive) {
+int64_t reserved_tokens_of(const Personas& personas, int64_t tokens_of_exclusive) {
   int64_t shared = 0, exclusive = 0;
   for (const Holding* one : personas) {
     if (!one->is_withdrawn) continue;
@@ -145,7 +145,7 @@ class Counting {
   }
 
   void count_slots(const Personas& pf, kube::CounterSet& set) {
-    int64_t full = tokens_of_all(pf), host_used = 0, charged = 0;
+    int64_t full = tokens_of_all(pf), host_used = 0, reserved = 0;
     for (const PoolMembers::Vf& vf : members_.vfs) {
       const Personas& personas = of_device(vf.device);
       full += tokens_of_all(personas);
@@ -156,8 +156,8 @@ class Counting {
     for (const auto& [device, personas] : by_device_)
       if (device != members_.pf && !vfs_.contains(device)) full += tokens_of_all(personas);
     for (const auto& [device, personas] : by_device_)
-      charged += charge_of(personas, device == members_.pf ? full : 1);
-    set.counters.emplace(kSlots, quantity(std::max<int64_t>(0, full - host_used - charged)));
+      reserved += reserved_tokens_of(personas, device == members_.pf ? full : 1);
+    set.counters.emplace(kSlots, quantity(std::max<int64_t>(0, full - host_used - reserved)));
     for (const Holding& persona : members_.personas)
       if (persona.device == members_.pf || vfs_.contains(persona.device))
         take(persona, kPfSet, kSlots, tokens_of(persona, full));
@@ -206,7 +206,7 @@ class Counting {
     }
     const int64_t full = tokens_of_all(personas);
     const auto tokens = [&](const Holding& one) { return one.is_exclusive ? full : int64_t{1}; };
-    if (has_tokens) counters.emplace(base, quantity(full - charge_of(personas, full)));
+    if (has_tokens) counters.emplace(base, quantity(full - reserved_tokens_of(personas, full)));
     for (const std::string& group : groups)
       counters.emplace(group_counter_of(base, group), quantity(is_taken(personas, group) ? 0 : 1));
     const std::string set = set_for(counters);

@@ -64,12 +64,12 @@ SelectorAnswer answer_of(const Decision& decision, int32_t policy, const hotplug
 }
 
 // Returns one sentence about a persona.
-std::string said_of(const Decision& decision, const PersonaVerdict& verdict,
-                    const hotplug::HostDevice& device) {
+std::string text_of_verdict(const Decision& decision, const PersonaVerdict& verdict,
+                            const hotplug::HostDevice& device) {
   if (verdict.outcome == Outcome::kOffered) {
     const Inputs& in = *decision.inputs;
     const std::string pool = exposure_pool_name(in.node.name, device);
-    const EntryPlace place{PolicyKind::kExposure, pool, verdict.entry};
+    const EntryPlace place{PolicyType::kExposure, pool, verdict.entry};
     const ExposurePolicy& policy = *in.policies->exposures[static_cast<size_t>(verdict.policy)];
     return "offered as " + verdict.entry + offered_unready(in, device, policy.readiness, place) +
            text_of(exposure_settings(decision, device, policy.exposure.name_suffix));
@@ -83,7 +83,7 @@ std::string said_of(const Decision& decision, const PersonaVerdict& verdict,
   const GateKind* gate = gate_of(verdict.outcome);
   return gate == nullptr
              ? ""
-             : gate->say({decision, device, PolicyKind::kExposure, verdict.outcome, verdict.why, ""});
+             : gate->say({decision, device, PolicyType::kExposure, verdict.outcome, verdict.why, ""});
 }
 
 // Returns ""  if it is known, or unknown because its interface is in another namespace.
@@ -128,7 +128,7 @@ std::vector<Rule> rules_of_readiness(const Decision& decision, const hotplug::Ho
   if (personas == decision.personas.end()) return rules(nullptr);
   const std::string pool = exposure_pool_name(in.node.name, device);
   for (const PersonaVerdict& persona : personas->second) {
-    const EntryPlace place{PolicyKind::kExposure, pool, persona.entry};
+    const EntryPlace place{PolicyType::kExposure, pool, persona.entry};
     if (persona.policy == index) return rules(&place);
   }
   return rules(nullptr);
@@ -196,11 +196,12 @@ void explain_exposures(const Decision& decision, const hotplug::HostDevice& devi
   std::string summary;
   for (const PersonaVerdict& persona : found->second) {
     const std::string& policy = policies[static_cast<size_t>(persona.policy)]->id.name;
-    const std::string said = said_of(decision, persona, device), by = " by DeviceExposurePolicy " + policy;
+    const std::string text = text_of_verdict(decision, persona, device),
+                      by = " by DeviceExposurePolicy " + policy;
     const bool has_entry = persona.outcome == Outcome::kOffered;
     out.personas.push_back({policy, has_entry ? persona.entry : "", std::string(name_of(persona.outcome)),
-                            has_entry ? said : "not offered: " + said});
-    summary += (summary.empty() ? "" : "; ") + (has_entry ? said + by : "not offered" + by + ": " + said);
+                            has_entry ? text : "not offered: " + text});
+    summary += (summary.empty() ? "" : "; ") + (has_entry ? text + by : "not offered" + by + ": " + text);
     if (!has_entry || is_offered) continue;
     is_offered = true;
     out.entry = persona.entry;

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "hotplug/told_facts.h"
+#include "hotplug/visit_facts.h"
 #include "policy/exposure/selector.h"
 
 namespace sliced::policy {

@@ -237,9 +237,9 @@ void ExposurePools::count(Pool& pool, const std::vector<Holding>& holdings, Desi
         candidate.verdict->outcome = Outcome::kRefused;
         candidate.verdict->why = why->second;
       }
-      const auto taken = exclusion.consumed.find(candidate.holding.entry);
-      candidate.takes = taken == exclusion.consumed.end() ? std::vector<kube::CounterConsumption>()
-                                                          : std::move(taken->second);
+      const auto consumed = exclusion.consumed.find(candidate.holding.entry);
+      candidate.takes = consumed == exclusion.consumed.end() ? std::vector<kube::CounterConsumption>()
+                                                             : std::move(consumed->second);
     }
   } while (drop_refused(pool.candidates));
 }
@@ -263,11 +263,11 @@ void ExposurePools::keep_without_conflict(Pool& pool, const std::vector<Holding>
   for (const Holding& one : holdings) former.insert(one.entry);
   PoolHoldings allocated(pool.pf);
   bool is_any_device_allocated = false;
-  const auto standing = offered_of_any_group(pool, holdings);
+  const auto offered = offered_of_any_group(pool, holdings);
   for (const Holding& one : holdings)
     if (one.device == kAnyDevice)
       is_any_device_allocated = true;
-    else if (is_here(one) && !standing.contains(one.entry))
+    else if (is_here(one) && !offered.contains(one.entry))
       allocated.add(one);
   // A change of its group while it is withheld would not be noticed, so it counts in its former and its
   // present group.

@@ -1,8 +1,8 @@
 // Gate broken-identity: withholds a device whose identity is uncertain. Its entry would carry the address or
 // name of one device and could hand another device to the pod.
-// Evidence: HostDevice::broken, the reason that the inventory noted: partly removed, an invalid name, no
-// answer from sysfs.
-// Until: a later inventory reads the device without that reason.
+// Evidence: HostDevice::broken, the reason that the reading noted: sysfs entries that vanish, cannot be read
+// or do not answer, a VF and a PF that do not link to each other, an interface name that is not UTF-8.
+// Until: a later reading finds no such reason.
 // Example: sysfs still lists a function that is being unplugged, and its vendor file cannot be read.
 #include "policy/gates/gate.h"
 #include "reactor/base/text.h"

@@ -18,7 +18,7 @@ class Configuration final : public Gate {
 
   std::optional<Rejection> ask(const Offer& offer) override {
     if (!now_.holds()) return std::nullopt;
-    if ((offer.kind == PolicyKind::kSriov ? now_.sriov : now_.exposure).contains(offer.entry))
+    if ((offer.kind == PolicyType::kSriov ? now_.sriov : now_.exposure).contains(offer.entry))
       return std::nullopt;
     return Rejection{Outcome::kUnconfigured};
   }

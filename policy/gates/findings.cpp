@@ -5,16 +5,16 @@
 namespace sliced::policy {
 namespace {
 
-bool is_taken_for_granted(const Inputs& in, const Track& known, const Demand& demand) {
-  return (known.taken & demand.conditions()).any() || known.taken_at > in.now - demand.stable_for;
+bool rests_on_assumptions(const Inputs& in, const Track& known, const Demand& demand) {
+  return (known.assumed & demand.conditions()).any() || known.assumed_at > in.now - demand.stable_for;
 }
 
 // Returns `known` with conditions that are first met in the answer to the first query dated back to kEver.
 // The time since which such a fact holds is unknown, and published entries have kept it meanwhile.
-Track as_first_told(const Track& known, TimePoint asked, const ConditionSet& of_pf) {
+Track with_first_answer_dated_back(const Track& known, TimePoint asked, const ConditionSet& of_pf) {
   Track out = known;
   for (size_t i = 0; i < kConditionCount; ++i)
-    if (of_pf.test(i) && out.met.test(i) && out.since[i] >= asked && out.since[i] <= asked + kWordMax)
+    if (of_pf.test(i) && out.met.test(i) && out.since[i] >= asked && out.since[i] <= asked + kQueryWaitMax)
       out.since[i] = kEver;
   return out;
 }
@@ -25,15 +25,16 @@ Findings::Findings(const Inputs& in, const hotplug::HostDevice& device, const De
                    const std::function<Waiting()>& waiting)
     : in_(in), device_(device), demand_(demand), known_(in.tracks.find(device.id.text)) {
   const ConditionSet of_pf = asked_of_pf(in, device, demand_);
-  const bool is_taken = known_ != nullptr && is_taken_for_granted(in, *known_, demand_);
-  const Waiting how = of_pf.any() || is_taken ? waiting() : Waiting::kAsKnown;
-  if (is_taken && how == Waiting::kMissing) {
+  const bool is_assumed = known_ != nullptr && rests_on_assumptions(in, *known_, demand_);
+  const Waiting how = of_pf.any() || is_assumed ? waiting() : Waiting::kAsKnown;
+  if (is_assumed && how == Waiting::kMissing) {
     adjusted_ = known_->as_seen();
     known_ = &adjusted_;
   }
   if (of_pf.any() && how == Waiting::kPassed && known_ != nullptr)
-    adjusted_ = as_first_told(*known_, asked_since(in, device, of_pf), of_pf), known_ = &adjusted_;
-  if (how != Waiting::kAsKnown) untold_ = policy::untold(in, device, of_pf, how == Waiting::kPassed);
+    adjusted_ = with_first_answer_dated_back(*known_, asked_since(in, device, of_pf), of_pf),
+    known_ = &adjusted_;
+  if (how != Waiting::kAsKnown) stale_ = policy::stale_conditions(in, device, of_pf, how == Waiting::kPassed);
   count(how);
 }
 
@@ -43,17 +44,17 @@ void Findings::count(Waiting waiting) {
                    demand);
   };
   Demand counted = demand_;
-  if (waiting == Waiting::kPassed) counted.require &= ~untold_.conditions;
+  if (waiting == Waiting::kPassed) counted.require &= ~stale_.conditions;
   found_ = readied_by(counted);
-  if (waiting != Waiting::kMissing || !untold_.is_any()) return;
+  if (waiting != Waiting::kMissing || !stale_.is_any()) return;
   if (found_.missing.none()) found_.since = in_.now;
-  found_.missing |= untold_.conditions;
-  found_.lost |= untold_.conditions;
+  found_.missing |= stale_.conditions;
+  found_.lost |= stale_.conditions;
 }
 
 // The track may differ from the present facts: its results may be from before the interface moved to a pod.
 Finding Findings::of(Condition condition) const {
-  if (has(untold_.conditions, condition))
+  if (has(stale_.conditions, condition))
     return {Finding::Is::kNotMet, "PF " + device_.pf->text() + " has not been asked since that is wanted"};
   Finding out = find_condition(condition, {device_, *in_.inventory, in_.node_state}, demand_.mtu_at_least);
   if (known_ == nullptr || known_->is_met(condition, demand_.mtu_at_least) == out.counts_as_met()) return out;

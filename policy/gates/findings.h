@@ -4,14 +4,14 @@
 #include <functional>
 #include <string>
 
-#include "policy/gates/pf_word.h"
+#include "policy/gates/stale_conditions.h"
 #include "policy/inputs.h"
 #include "policy/readiness/conditions.h"
 #include "policy/readiness/track.h"
 
 namespace sliced::policy {
 
-/// How a condition on VF settings counts while a query of the PF is pending (pf_word.h): the settings were
+/// How a condition on VF settings counts while a query of the PF is pending (stale_conditions.h): the settings were
 /// last read before a policy began to require them.
 enum class Waiting {
   kMissing,  // as missing: for new entries
@@ -22,7 +22,7 @@ enum class Waiting {
 class Findings {
  public:
   /// waiting: returns the mode for the entry; called at most once, and only if the result depends on it.
-  /// Conditions that the daemon assumed at its start (Track::taken) count as met, except with kMissing.
+  /// Conditions that the daemon assumed at its start (Track::assumed) count as met, except with kMissing.
   /// Requires: inputs and device outlive this object.
   Findings(const Inputs& in, const hotplug::HostDevice& device, const Demand& demand,
            const std::function<Waiting()>& waiting);
@@ -33,7 +33,7 @@ class Findings {
   /// the others hold. That time ignores conditions that are only assumed to be met.
   const Readied& found() const { return found_; }
   /// Returns the conditions that wait for the query of the PF; empty with kAsKnown.
-  const Untold& untold() const { return untold_; }
+  const StaleConditions& stale() const { return stale_; }
   /// Returns the time at which the device appeared or was replaced by another one; kEver if it was there at
   /// the start of the daemon.
   TimePoint born() const { return known_ == nullptr ? kEver : known_->born; }
@@ -56,7 +56,7 @@ class Findings {
   const Track* known_;
   Track adjusted_;  // known_ points here if it differs from the tracks
   Readied found_;
-  Untold untold_;
+  StaleConditions stale_;
 };
 
 }  // namespace sliced::policy

@@ -27,11 +27,11 @@
 
 namespace sliced::policy {
 
-enum class PolicyKind : uint8_t { kSriov, kExposure };
+enum class PolicyType : uint8_t { kSriov, kExposure };
 
 /// A device entry that a policy offers, before the gates have checked it. References are valid for one call.
 struct Offer {
-  PolicyKind kind;
+  PolicyType kind;
   const hotplug::HostDevice& device;
   const std::string& entry;  // name of the device entry; "" if the pool has no free name
   const std::string& pool;
@@ -65,8 +65,8 @@ struct DecisionContext {
   std::set<std::string> unverified_pools = {};
   /// Host devices that a SriovResourcePolicy offers, will offer once a gate passes, or may offer depending on
   /// unknown facts.
-  std::set<std::string_view> taken_by_sriov = {};
-  std::set<std::string_view> perhaps_sriovs = {};  // the subset that depends on unknown facts
+  std::set<std::string_view> offered_by_sriov = {};
+  std::set<std::string_view> perhaps_offered_by_sriov = {};  // the subset that depends on unknown facts
   // Results, which become the fields of Decision with the same names (policy/decision.h).
   std::set<std::string> wanted = {};
   bool awaits_pods = false;
@@ -75,7 +75,7 @@ struct DecisionContext {
   std::map<std::string, TimePoint> unready_since = {};
   UnreadyByReason unready = {};
   std::map<std::string, AskedOfPf, std::less<>> asked_of_pfs = {};
-  std::set<hotplug::PciAddress> untold_pfs = {};
+  std::set<hotplug::PciAddress> pfs_to_query = {};
 };
 
 /// One gate during one decision. It may index the inputs once in its constructor.
@@ -90,7 +90,7 @@ class Gate {
 struct GateExplanation {
   const Decision& decision;
   const hotplug::HostDevice& device;
-  PolicyKind kind;
+  PolicyType kind;
   Outcome outcome;
   const std::string& why;  // Rejection::why
   const std::string&

@@ -15,7 +15,7 @@
 //                   cannot count shares                    shares                    shared_devices
 // unknown-exclude   a new entry while an invalid exclude   the exclude is corrected  DecisionContext::
 //                   may select the device                  or deleted                unreadable_exclude
-// other-driver      a function that the other kind of      that offer ends and its   taken_by_sriov,
+// other-driver      a function that the other kind of      that offer ends and its   offered_by_sriov,
 //                   policy offers, or that may be          claims are gone           Inputs::holdings
 //                   allocated by that policy's driver
 // may-be-allocated  an entry whose former version may be   ResourceClaims show it    Inputs::holdings

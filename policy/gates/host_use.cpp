@@ -39,7 +39,7 @@ class HostUse final : public Gate {
         (explained.device.host_use_kind == Kind::kLearnedRoute   ? " or spec.allowDefaultRoutes: learned"
          : explained.device.host_use_kind == Kind::kDefaultRoute ? " or spec.allowDefaultRoutes: all"
                                                                  : "");
-    if (explained.kind == PolicyKind::kExposure) return used + ", and an exclusive offer requires " + fields;
+    if (explained.kind == PolicyType::kExposure) return used + ", and an exclusive offer requires " + fields;
     return used + "; " + explained.by + " would offer it: set " + fields + " there if that is meant";
   }
 };

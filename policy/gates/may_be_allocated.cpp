@@ -34,7 +34,7 @@ class MayBeAllocated final : public Gate {
 
   // Entries of SriovResourcePolicies pass: they are exclusive, in one pool, and named after their function.
   std::optional<Rejection> ask(const Offer& offer) override {
-    if (offer.kind == PolicyKind::kSriov || offer.entry.empty()) return std::nullopt;
+    if (offer.kind == PolicyType::kSriov || offer.entry.empty()) return std::nullopt;
     now_.wanted.insert(offer.pool);
     if (!is_elsewhere(offer) && !is_other(offer)) return std::nullopt;
     return Rejection{Outcome::kReserved};

@@ -1,7 +1,7 @@
 // Gate other-driver: withholds a function that the other kind of policy offers, or whose former entry there
 // may still be allocated. Each kind of policy publishes under its own driver, and the scheduler does not see
 // conflicts between drivers. So one driver offers a function.
-// Evidence: DecisionContext::taken_by_sriov (kConflict); Inputs::holdings, sriov_holdings and unverified
+// Evidence: DecisionContext::offered_by_sriov (kConflict); Inputs::holdings, sriov_holdings and unverified
 // pools (kHeldByOther).
 // Until: the other policy no longer offers the function, and the ResourceClaims show its entry free.
 // Example: a SriovResourcePolicy offers VF 3 of ens1f0; a DeviceExposurePolicy that exposes ens1f0
@@ -42,13 +42,13 @@ class OtherDriver final : public Gate {
   }
 
   std::optional<Rejection> ask(const Offer& offer) override {
-    return offer.kind == PolicyKind::kSriov ? ask_for_sriov(offer) : ask_for_exposure(offer);
+    return offer.kind == PolicyType::kSriov ? ask_for_sriov(offer) : ask_for_exposure(offer);
   }
 
   static std::string say(const GateExplanation& explained) {
     if (explained.outcome == Outcome::kConflict)
       return "Conflict: " + explained.why + ", and one function is offered by one driver";
-    if (explained.kind == PolicyKind::kExposure)
+    if (explained.kind == PolicyType::kExposure)
       return "it was offered through the other driver and may still be allocated there; it waits until the "
              "ResourceClaims show it free";
     return explained.by + " offers it, but a former entry of " +
@@ -94,7 +94,7 @@ class OtherDriver final : public Gate {
 
   std::optional<Rejection> ask_for_exposure(const Offer& offer) {
     const HostDevice& device = offer.device;
-    if (now_.taken_by_sriov.contains(device.id.text))
+    if (now_.offered_by_sriov.contains(device.id.text))
       return Rejection{Outcome::kConflict, "a SriovResourcePolicy " + offers_or_may(device.id.text) + " it"};
     if (may_be_sriovs(device)) return Rejection{Outcome::kHeldByOther};
     if (offer.is_exclusive && device.type == DeviceType::kPf) {
@@ -130,14 +130,15 @@ class OtherDriver final : public Gate {
   }
 
   std::string offers_or_may(const std::string& vf) const {
-    return now_.perhaps_sriovs.contains(vf) ? "may offer" : "offers";
+    return now_.perhaps_offered_by_sriov.contains(vf) ? "may offer" : "offers";
   }
 
   // Returns the first VF that blocks an exclusive offer of the PF; "" if none. A published whole device is
   // compatible with VFs that the other driver may select and does not offer.
-  std::string vf_taken_of(const HostDevice& pf, bool stands) const {
+  std::string vf_taken_of(const HostDevice& pf, bool is_published) const {
     for (const HostDevice* vf : vfs_of(pf))
-      if (now_.taken_by_sriov.contains(vf->id.text) && !(stands && now_.perhaps_sriovs.contains(vf->id.text)))
+      if (now_.offered_by_sriov.contains(vf->id.text) &&
+          !(is_published && now_.perhaps_offered_by_sriov.contains(vf->id.text)))
         return vf->id.text;
     return "";
   }

@@ -1,7 +1,7 @@
 // Gate readiness: withholds a device until the readiness conditions of its policy are met for stableFor. A
 // loss follows onLoss: withdraw, taint or keep.
 // Evidence: Inputs::tracks, the times since which each condition holds; for VF settings also a recent query
-// of the PF (pf_word.h).
+// of the PF (stale_conditions.h).
 // Until: all conditions hold for stableFor, and the damping of a condition that was lost repeatedly has
 // ended.
 // Example: the policy requires adminMac, and VF 3 of ens1f0 has admin MAC 00:00:00:00:00:00.
@@ -31,11 +31,11 @@ bool is_asked_of_pf(const Inputs& in, const hotplug::PciAddress& pf, const Condi
 
 // Returns how pending conditions count for the entry: published entries wait, new ones lack the condition.
 Waiting waiting_of(const Inputs& in, const HostDevice& device, const EntryPlace& place) {
-  return stands(in, device, place) ? Waiting::kPassed : Waiting::kMissing;
+  return is_published_for(in, device, place) ? Waiting::kPassed : Waiting::kMissing;
 }
 
-const std::string& driver_of(const Inputs& in, PolicyKind kind) {
-  return kind == PolicyKind::kSriov ? in.settings.sriov_driver : in.settings.exposure_driver;
+const std::string& driver_of(const Inputs& in, PolicyType kind) {
+  return kind == PolicyType::kSriov ? in.settings.sriov_driver : in.settings.exposure_driver;
 }
 
 // Returns the taint for the first lost condition. Requires: lost is not empty.
@@ -140,10 +140,11 @@ kube::DevicePtr as_readied(const Inputs& in, const Settling& settling, const Off
   const std::string& driver = driver_of(in, offer.kind);
   const Findings findings(in, offer.device, offer.demand,
                           [&] { return waiting_of(in, offer.device, place_of(offer)); });
-  const kube::Device* before = findings.untold().is_any() ? stood_as(in, offer.pool, entry->name) : nullptr;
+  const kube::Device* before =
+      findings.stale().is_any() ? entry_before(in, offer.pool, entry->name) : nullptr;
   if (before != nullptr) return as_tainted(as_it_stood(*before, std::move(entry)), findings, in.now, driver);
   entry = settling.as_it_was(offer.device, offer.pool, std::move(entry));
-  if (!findings.untold().is_any()) return as_tainted(std::move(entry), findings, in.now, driver);
+  if (!findings.stale().is_any()) return as_tainted(std::move(entry), findings, in.now, driver);
   // The published form is unknown. The known values decide, so that a taint is not removed.
   const Findings known(in, offer.device, offer.demand, [] { return Waiting::kAsKnown; });
   return as_tainted(std::move(entry), known, in.now, driver);
@@ -175,7 +176,7 @@ void require_pf_query(DecisionContext& now, const hotplug::HostDevice& device, c
   AskedOfPf& one = now.asked_of_pfs.try_emplace(device.id.text, AskedOfPf{asked, since}).first->second;
   one.conditions |= asked;
   one.since = std::max(one.since, since);
-  if (untold(now.in, device, asked, /*stands=*/false).is_any()) now.untold_pfs.insert(*device.pf);
+  if (stale_conditions(now.in, device, asked, /*stands=*/false).is_any()) now.pfs_to_query.insert(*device.pf);
 }
 
 std::string ready_condition(const std::string& driver) { return driver + "/DeviceReady"; }
@@ -197,7 +198,7 @@ std::string unreadiness(const Inputs& in, const hotplug::HostDevice& device, con
   const Demand demand = demand_of(readiness, in.settings.readiness);
   const Findings findings(in, device, demand,
                           [&] { return is_offered ? Waiting::kPassed : Waiting::kAsKnown; });
-  const ConditionSet unmet = findings.found().missing | findings.untold().conditions;
+  const ConditionSet unmet = findings.found().missing | findings.stale().conditions;
   ConditionSet allowed = demand.with(OnLoss::kKeep, unmet);
   if (demand.taint_effect == TaintEffect::kNone) allowed |= demand.with(OnLoss::kTaint, unmet);
   return findings.text_of(unmet & ~allowed);
@@ -217,7 +218,7 @@ std::vector<Rule> readiness_rules(const Inputs& in, const hotplug::HostDevice& d
     if (!wanted.test(i)) continue;
     const auto condition = static_cast<Condition>(i);
     const Finding finding = findings.of(condition);
-    const bool is_passed = findings.untold().conditions.test(i) && !missing.test(i);
+    const bool is_passed = findings.stale().conditions.test(i) && !missing.test(i);
     const char* says = is_passed                            ? "not known yet"
                        : finding.is == Finding::Is::kMet    ? "met"
                        : finding.is == Finding::Is::kNotMet ? "not met"
@@ -244,12 +245,12 @@ class ReadinessGate final : public Gate {
     const Findings findings(in_, offer.device, demand,
                             [&] { return waiting_of(in_, offer.device, place_of(offer)); });
     const Readied& found = findings.found();
-    const bool is_kept = want_word(offer, findings);
+    const bool is_kept = waits_for_query(offer, findings);
     if (found.missing.any()) return ask_unready(offer, findings);
     const bool is_calm = found.calm_at <= in_.now;
     const bool is_stable = found.since <= in_.now - demand.stable_for;
     if (is_kept || (is_stable && is_calm)) return std::nullopt;
-    if (has_stood(offer, findings)) {
+    if (may_stay(offer, findings)) {
       if (!is_calm && demand.on_loss_of(*found.flapping) == OnLoss::kTaint) wake_at(found.calm_at);
       return std::nullopt;
     }
@@ -276,12 +277,12 @@ class ReadinessGate final : public Gate {
 
   // Requests a query of the PF if one is pending. Returns true if the entry is published and stays unchanged
   // until the PF has answered.
-  bool want_word(const Offer& offer, const Findings& findings) {
-    const Untold& untold = findings.untold();
-    if (!untold.is_any()) return false;
+  bool waits_for_query(const Offer& offer, const Findings& findings) {
+    const StaleConditions& stale = findings.stale();
+    if (!stale.is_any()) return false;
     now_.awaited_pfs.insert(*offer.device.pf);  // retried, because the PF may not answer
-    if ((findings.found().missing & untold.conditions).any()) return false;
-    wake_at(untold.until);
+    if ((findings.found().missing & stale.conditions).any()) return false;
+    wake_at(stale.until);
     return true;
   }
 
@@ -289,10 +290,10 @@ class ReadinessGate final : public Gate {
     const Readied& found = findings.found();
     const auto& pf = offer.device.pf;
     if (pf && is_asked_of_pf(in_, *pf, found.missing) && can_be_asked(in_, *pf)) now_.awaited_pfs.insert(*pf);
-    const bool stands = has_stood(offer, findings);
-    if (stands && found.lost.none()) return std::nullopt;
+    const bool stays = may_stay(offer, findings);
+    if (stays && found.lost.none()) return std::nullopt;
     std::string why = findings.text_of(found.missing);
-    if (findings.demand().with(OnLoss::kWithdraw, found.lost).any() || !stands)
+    if (findings.demand().with(OnLoss::kWithdraw, found.lost).any() || !stays)
       return held_back(offer, found.since, std::move(why), findings.reason_of(found.missing));
     const std::string refused = refused_taint(offer, findings);
     if (refused.empty()) return std::nullopt;
@@ -305,7 +306,7 @@ class ReadinessGate final : public Gate {
     if (findings.demand().with(OnLoss::kTaint, findings.found().lost).none() || offer.entry.empty())
       return "";
     return refused_before(*as_tainted(offer.draft().entry, findings, in_.now, driver_of(in_, offer.kind)),
-                          offer.kind == PolicyKind::kSriov ? in_.quarantine.sriov : in_.quarantine.exposure);
+                          offer.kind == PolicyType::kSriov ? in_.quarantine.sriov : in_.quarantine.exposure);
   }
 
   Rejection held_back(const Offer& offer, TimePoint since, std::string why, std::string reason = {}) {
@@ -314,15 +315,17 @@ class ReadinessGate final : public Gate {
     return {Outcome::kNotReady, std::move(why), std::move(reason)};
   }
 
-  // Returns true if the entry was published, and no later change is a reason to withdraw it. If no loss
-  // withdraws the entry, it only has to be of the same device. Otherwise no condition was lost since.
-  bool has_stood(const Offer& offer, const Findings& findings) const {
+  // Returns true if the entry is published and may stay. The time that counts must be before the previous
+  // decision:
+  // - If nothing is lost now, and a loss would withdraw the entry: the end of the last withdrawing loss.
+  // - Otherwise: the appearance of the device.
+  bool may_stay(const Offer& offer, const Findings& findings) const {
     const Readied& found = findings.found();
     const Demand& demand = findings.demand();
     const bool stays = demand.with(OnLoss::kWithdraw, demand.conditions()).none() || found.lost.any();
     const TimePoint since = stays ? findings.born() : found.whole_since;
     return (in_.before_at ? since < *in_.before_at : since == kEver) &&
-           policy::has_stood(in_, place_of(offer));
+           policy::was_published(in_, place_of(offer));
   }
 
   DecisionContext& now_;

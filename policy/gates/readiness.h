@@ -8,8 +8,8 @@
 
 #include "policy/explanation.h"
 #include "policy/gates/gate.h"
+#include "policy/gates/published_before.h"
 #include "policy/gates/settling.h"
-#include "policy/gates/stood.h"
 #include "policy/inputs.h"
 
 namespace sliced::policy {
@@ -24,7 +24,7 @@ std::string ready_condition(const std::string& driver);
 std::string lost_condition(const std::string& driver);
 
 /// Returns the published form of an offer that passed all gates.
-/// - It keeps its published attributes while the device settles or its PF is queried (pf_word.h).
+/// - It keeps its published attributes while the device settles or its PF is queried (stale_conditions.h).
 /// - It has a taint if the device is not ready and onLoss or onLinkDown is taint.
 /// - It has binding conditions if its policy has holdBinding and the server supports them.
 /// entry: its present form.

@@ -1,14 +1,15 @@
 // Gate settling: withholds a new entry of a device that has just appeared or changed, because further changes
 // may follow.
-// Evidence: Inputs::settling, the devices with an event within the quiet period (--settle). VFs settle with
-// their PF, other devices on their own.
-// Until: the quiet period ends, or --settle-max has passed.
-// Passes: entries that were published before; they keep their attributes meanwhile.
+// Evidence: Inputs::settling, the devices in an open quiet window (daemon/debouncer.h). There is one window
+// for each PF with its VFs, and one for each other device.
+// Until: --settle after the last event of the window, and at most --settle-max after its first event.
+// Passes: entries that the previous decision published; they keep their attributes meanwhile. Before the
+// first publication no window opens.
 // Example: `echo 64 > sriov_numvfs` creates 64 VFs within seconds.
 #include "policy/gates/settling.h"
 
 #include "policy/gates/gate.h"
-#include "policy/gates/stood.h"
+#include "policy/gates/published_before.h"
 
 namespace sliced::policy {
 
@@ -19,13 +20,13 @@ bool Settling::is_in_motion(const hotplug::HostDevice& device) const {
 }
 
 bool Settling::was_there(std::string_view pool, std::string_view entry) const {
-  return stood_as(in_, pool, entry) != nullptr;
+  return entry_before(in_, pool, entry) != nullptr;
 }
 
 kube::DevicePtr Settling::as_it_was(const hotplug::HostDevice& device, std::string_view pool,
                                     kube::DevicePtr entry) const {
   if (!is_in_motion(device)) return entry;
-  const kube::Device* was = stood_as(in_, pool, entry->name);
+  const kube::Device* was = entry_before(in_, pool, entry->name);
   if (was != nullptr && was->attributes != entry->attributes)
     entry.edit([&](kube::Device& kept) { kept.attributes = was->attributes; });
   return entry;

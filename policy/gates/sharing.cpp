@@ -1,8 +1,8 @@
-// Gate sharing: withholds a shared entry if the cluster cannot account for multiple allocations. An API
-// server without the feature drops the field, and the entry would look exclusive.
-// Evidence: Settings::shared_devices: the API server stores allowMultipleAllocations (feature gate
-// DRAConsumableCapacity).
-// Until: the cluster gets that feature, or the policy offers the device exclusively.
+// Gate sharing: withholds a shared entry (allowMultipleAllocations) if the API server does not store that
+// field: the server would drop it, and the entry would look exclusive.
+// Evidence: Settings::shared_devices, the result of a probe of the API server for the feature gate
+// DRAConsumableCapacity (publishers/server_features.h).
+// Until: a probe finds the feature, or the policy offers the device exclusively.
 // Example: a macvlan persona on an API server without DRAConsumableCapacity.
 #include "policy/gates/gate.h"
 

@@ -21,7 +21,7 @@ class UnknownExclude final : public Gate {
   std::optional<Rejection> ask(const Offer& offer) override {
     if (now_.unreadable_exclude < 0) return std::nullopt;
     const Published& published = now_.in.published;
-    const auto& entries = offer.kind == PolicyKind::kSriov ? published.sriov : published.exposure;
+    const auto& entries = offer.kind == PolicyType::kSriov ? published.sriov : published.exposure;
     if (entries.contains(offer.entry)) return std::nullopt;
     return Rejection{Outcome::kExcludeUnreadable};
   }

@@ -28,7 +28,7 @@ struct Subject {
 struct Answer {
   DriftIs is = DriftIs::kSame;
   std::string wanted, found, why;
-  bool is_by_word = false;
+  bool is_vf_setting = false;
 };
 
 Answer same() { return {}; }
@@ -38,8 +38,8 @@ Answer compare(bool is_good, std::string wanted, std::string found) {
   if (is_good) return same();
   return {DriftIs::kDiffers, std::move(wanted), std::move(found), ""};
 }
-Answer by_word(Answer answer) {
-  answer.is_by_word = true;
+Answer vf_setting(Answer answer) {
+  answer.is_vf_setting = true;
   return answer;
 }
 
@@ -150,7 +150,7 @@ std::optional<int> subject_link_type(const Subject& s) {
 }
 
 // VF settings of a PF come from the running kernel, not from files.
-std::optional<Answer> without_word_of_pf(const Subject& s) {
+std::optional<Answer> without_vf_settings(const Subject& s) {
   if (!s.host.asks_pfs) return exempt("VF settings of a PF cannot be read from files");
   if (!s.vf->enforced)
     return unknown("the VF settings of the PF have not been read" + note_of(*s.vf, "settings"));
@@ -158,7 +158,7 @@ std::optional<Answer> without_word_of_pf(const Subject& s) {
 }
 
 Answer compare_guids(const Subject& s) {
-  if (const auto without = without_word_of_pf(s)) return *without;
+  if (const auto without = without_vf_settings(s)) return *without;
   const auto& [node, port] = std::tie(s.vf->enforced->node_guid, s.vf->enforced->port_guid);
   if (node.empty() && port.empty()) return exempt("the driver of the PF reports no GUIDs");
   const bool is_node_bad = !node.empty() && is_zeros(node);
@@ -169,11 +169,11 @@ Answer ask_guid(const Subject& s) {
   const auto speaks = s.pf.netdev ? s.pf.netdev->link_type : std::nullopt;
   if (!s.group->is_rdma && text_of_link_type(speaks) != "infiniband") return same();
   if (const auto beside = beside_network_drivers(s)) return *beside;
-  return by_word(compare_guids(s));
+  return vf_setting(compare_guids(s));
 }
 
 Answer compare_macs(const Subject& s) {
-  if (const auto without = without_word_of_pf(s)) return *without;
+  if (const auto without = without_vf_settings(s)) return *without;
   const std::string& admin = s.vf->enforced->mac;
   if (admin.empty()) return unknown("the driver of the PF reports no administrative MAC address");
   const Netdev* netdev = netdev_here(*s.vf);
@@ -188,7 +188,7 @@ Answer ask_admin_mac(const Subject& s) {
   const auto speaks = subject_link_type(s);
   if (text_of_link_type(speaks) == "infiniband") return same();
   if (text_of_link_type(speaks) != "ethernet") return unknown("the link type of the PF cannot be read");
-  return by_word(compare_macs(s));
+  return vf_setting(compare_macs(s));
 }
 
 Answer ask_vdpa(const Subject& s) {
@@ -238,7 +238,7 @@ DriftFinding finding_of(const Row& row, Answer answer, const HostDevice& device)
           .found = std::move(answer.found),
           .why = std::move(answer.why),
           .reported = "",
-          .is_by_word = answer.is_by_word};
+          .is_vf_setting = answer.is_vf_setting};
 }
 
 void judge_pf(const Subject& subject, const SriovNodeState::Seen* seen, InterfaceDrift& out) {
@@ -257,7 +257,7 @@ void judge_vf(const Subject& subject, const SriovNodeState::Seen* seen, Interfac
   for (const Row& row : kRows) {
     if (!row.rule.is_of_vf) continue;
     Answer answer = row.ask(subject);
-    out.asks_word |= answer.is_by_word;
+    out.reads_vf_settings |= answer.is_vf_setting;
     if (answer.is == DriftIs::kSame) continue;
     out.findings.push_back(finding_of(row, std::move(answer), *subject.vf));
     DriftFinding& finding = out.findings.back();
@@ -311,10 +311,10 @@ bool InterfaceDrift::is_in_sync() const {
          });
 }
 
-bool InterfaceDrift::is_by_word() const {
-  return asks_word && problems.empty() &&
+bool InterfaceDrift::depends_on_vf_settings() const {
+  return reads_vf_settings && problems.empty() &&
          std::all_of(findings.begin(), findings.end(), [](const DriftFinding& finding) {
-           return finding.is == DriftIs::kExempt || finding.is_by_word;
+           return finding.is == DriftIs::kExempt || finding.is_vf_setting;
          });
 }
 

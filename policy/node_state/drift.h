@@ -26,13 +26,13 @@ enum class DriftIs { kSame, kExempt, kDiffers, kUnknown };
 /// The result of comparing one field, unless it is kSame.
 struct DriftFinding {
   DriftIs is = DriftIs::kSame;
-  std::string_view field;     // "numVfs": a literal of the table
-  std::optional<int> vf;      // nullopt: a field of the PF
-  std::string device;         // PCI address of the function
-  std::string wanted, found;  // of kDiffers only
-  std::string why;            // of the other results; foreign text is escaped
-  std::string reported;       // kDiffers: the value in the object's status; "" if it has none
-  bool is_by_word = false;    // read from the PF's VF settings
+  std::string_view field;      // "numVfs": a literal of the table
+  std::optional<int> vf;       // nullopt: a field of the PF
+  std::string device;          // PCI address of the function
+  std::string wanted, found;   // of kDiffers only
+  std::string why;             // of the other results; foreign text is escaped
+  std::string reported;        // kDiffers: the value in the object's status; "" if it has none
+  bool is_vf_setting = false;  // the field is one of the PF's VF settings
   bool operator==(const DriftFinding&) const = default;
 };
 
@@ -45,15 +45,17 @@ struct InterfaceDrift {
   bool externally_managed = false;
   size_t vfs = 0;                      // number of compared VFs
   std::vector<DriftFinding> findings;  // of the PF, then by VF; in the order of the table
-  bool asks_word = false;              // a rule reads VF settings of the PF
+  bool reads_vf_settings = false;      // a rule reads VF settings of the PF
   Problems problems;                   // of the object; if not empty, nothing is compared
   bool operator==(const InterfaceDrift&) const = default;
 
   bool differs() const;
   /// Returns true if all applicable fields were read and are as required.
   bool is_in_sync() const;
-  /// Returns true if only VF settings of the PF, which some rule reads, are unknown or differ.
-  bool is_by_word() const;
+  /// Returns true if the state of this PF depends on its VF settings only: a rule reads them, and every other
+  /// field is as required or exempt. The PF must then be queried, because the kernel reports no changes of VF
+  /// settings.
+  bool depends_on_vf_settings() const;
 };
 
 struct DriftRequest {

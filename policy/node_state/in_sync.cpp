@@ -57,36 +57,36 @@ std::string restart_of_operator(const SriovNodeState& state) {
 
 std::string describe_status(const SriovNodeState& state) { return named(state) + ": " + status_of(state); }
 
-std::string unsettled_by(const NodeStateWord& word) {
-  if (word.object == nullptr) return word.why;
-  const SriovNodeState& state = *word.object;
+std::string unsettled_by(const NodeStateReading& reading) {
+  if (reading.object == nullptr) return reading.why;
+  const SriovNodeState& state = *reading.object;
   const std::string& sync = state.sync_status;
-  const std::string said = status_of(state);
-  if (sync == kInProgress) return said + ": the SR-IOV network operator is configuring this node";
-  if (sync == kFailed && !word.ignored.failed)
-    return said +
+  const std::string status = status_of(state);
+  if (sync == kInProgress) return status + ": the SR-IOV network operator is configuring this node";
+  if (sync == kFailed && !reading.ignored.failed)
+    return status +
            "; the log of the operator's pod sriov-network-config-daemon on this node has the cause "
            "(--ignore-node-state failed passes over it)";
   if (!sync.empty() && sync != kFailed && sync != kSucceeded)
-    return said + ", expected Succeeded, Failed or InProgress";
-  if (word.ignored.earlier_boot) return "";
+    return status + ", expected Succeeded, Failed or InProgress";
+  if (reading.ignored.earlier_boot) return "";
   if (sync.empty())
-    return said +
+    return status +
            ": the SR-IOV network operator has not configured this node yet; does its pod "
            "sriov-network-config-daemon run here? (--ignore-node-state earlier-boot passes over it)";
-  if (word.no_evidence.empty()) return "";
-  return said +
+  if (reading.no_evidence.empty()) return "";
+  return status +
          ", with no evidence that the SR-IOV network operator has configured this node since it booted: " +
-         word.no_evidence +
+         reading.no_evidence +
          "; its pod sriov-network-config-daemon does so when it starts: " + restart_of_operator(state) +
          " (--ignore-node-state earlier-boot passes over it)";
 }
 
-NodeState in_sync(const NodeStateWord& word, const hotplug::Inventory& host) {
+NodeState in_sync(const NodeStateReading& reading, const hotplug::Inventory& host) {
   NodeState out;
-  out.why = word.why;
-  if (word.object == nullptr) return out;
-  const SriovNodeState& state = *word.object;
+  out.why = reading.why;
+  if (reading.object == nullptr) return out;
+  const SriovNodeState& state = *reading.object;
   if (state.is_spec_unknown) {
     out.why = named(state) + ": " + first_of(state.problems);
     return out;
@@ -98,9 +98,9 @@ NodeState in_sync(const NodeStateWord& word, const hotplug::Inventory& host) {
   out.is_known = true;
   out.why.clear();
   if (state.sync_status != kSucceeded || !state.last_sync_error.empty()) out.status = status_of(state);
-  out.unsettled = state.wanted.empty() ? "" : unsettled_by(word);
+  out.unsettled = state.wanted.empty() ? "" : unsettled_by(reading);
   for (const InterfaceDrift& drift : judge_drift({state, host})) {
-    if (drift.is_by_word() && out.unsettled.empty()) out.by_word.insert(drift.pci);
+    if (drift.depends_on_vf_settings() && out.unsettled.empty()) out.by_vf_settings.insert(drift.pci);
     if (!drift.is_in_sync())
       out.out_of_sync.emplace(drift.pci,
                               why_not(drift) + (out.unsettled.empty() ? "" : "; " + out.unsettled));
@@ -110,11 +110,11 @@ NodeState in_sync(const NodeStateWord& word, const hotplug::Inventory& host) {
   return out;
 }
 
-std::string unconfigured_by(const NodeStateWord& word, const NodeState& now, bool allows_empty) {
-  if (word.object == nullptr) return word.is_absent && allows_empty ? "" : word.why;
+std::string unconfigured_by(const NodeStateReading& reading, const NodeState& now, bool allows_empty) {
+  if (reading.object == nullptr) return reading.is_absent && allows_empty ? "" : reading.why;
   if (!now.is_known) return now.why;
-  const std::string of = named(*word.object);
-  if (word.object->wanted.empty())
+  const std::string of = named(*reading.object);
+  if (reading.object->wanted.empty())
     return allows_empty
                ? ""
                : of +

@@ -20,7 +20,7 @@ struct IgnoredStatus {
 
 /// The object as last read. object: nullptr if it does not exist or is unknown; `why` then says which, with
 /// the remedy.
-struct NodeStateWord {
+struct NodeStateReading {
   std::shared_ptr<const SriovNodeState> object;
   std::string why = "no SriovNetworkNodeState is read";
   bool is_absent = false;  // the cluster lacks the object or its CRD: no configuration is required
@@ -35,18 +35,18 @@ struct NodeStateWord {
 /// (pkg/daemon/daemon.go of k8snetworkplumbingwg/sriov-network-operator, Reconcile and apply). It always
 /// configures externally managed PFs with VFs for network drivers (NeedToUpdateSriov). So a status from
 /// before a reboot proves nothing, even if the host is as required.
-std::string unsettled_by(const NodeStateWord& word);
+std::string unsettled_by(const NodeStateReading& reading);
 
 /// Returns the state of the PFs. A PF is out of sync if the object contains it and the host differs by the
 /// rules of drift.h, or if unsettled_by() has a reason. host: the inventory of the decision, so that a device
 /// in a pod counts with its pinned facts.
-NodeState in_sync(const NodeStateWord& word, const hotplug::Inventory& host);
+NodeState in_sync(const NodeStateReading& reading, const hotplug::Inventory& host);
 
 /// Returns why the node is not configured (--until-configured node-state); "" if the object contains
 /// interfaces and each of their PFs is in sync. The operator may still create or fill a missing or empty
 /// object; with allows_empty one without interfaces counts as configured, too. now: in_sync() of the same
 /// object.
-std::string unconfigured_by(const NodeStateWord& word, const NodeState& now, bool allows_empty);
+std::string unconfigured_by(const NodeStateReading& reading, const NodeState& now, bool allows_empty);
 
 /// Returns "SriovNetworkNodeState ns/name: syncStatus Failed, lastSyncError: ...".
 std::string describe_status(const SriovNodeState& state);

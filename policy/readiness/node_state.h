@@ -17,9 +17,9 @@ struct NodeState {
   std::string status = {};
   /// Reason by host device id of each PF that is out of sync. nodeState is met for other PFs.
   std::map<std::string, std::string> out_of_sync;
-  /// Ids of PFs whose VFs must have MAC addresses or GUIDs, while all other fields are in sync: their state
-  /// depends on VF settings.
-  std::set<std::string> by_word;
+  /// Ids of PFs with InterfaceDrift::depends_on_vf_settings(): required MAC addresses or GUIDs of their VFs
+  /// decide, and all other fields are in sync.
+  std::set<std::string> by_vf_settings;
   bool operator==(const NodeState&) const = default;
 };
 

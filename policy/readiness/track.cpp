@@ -65,15 +65,15 @@ bool is_link_unknown(const Subject& subject) {
   return owner != nullptr && owner->netdev && owner->netdev->oper_state.empty();
 }
 // Returns the conditions whose facts cannot be read now.
-ConditionSet untold_of(const Subject& subject) {
+ConditionSet unanswered_by_pf(const Subject& subject) {
   ConditionSet out;
   if (is_untold(subject)) out = conditions_of_pfs(/*perhaps=*/false);
   out.set(static_cast<size_t>(Condition::kCarrier), is_link_unknown(subject));
   return out;
 }
 // Keeps earlier results of unreadable conditions, unless the condition did not apply then.
-void keep_told(const Track& before, const ConditionSet& untold, Track& one) {
-  one.met |= before.met & ~before.not_for_it & untold;
+void keep_unanswered(const Track& before, const ConditionSet& unanswered, Track& one) {
+  one.met |= before.met & ~before.not_for_it & unanswered;
 }
 
 // The facts of the PF on which a VF's carrier depends.
@@ -111,9 +111,9 @@ TimePoint Track::since_of(Condition condition, int mtu_at_least) const {
 
 Track Track::as_seen() const {
   Track out = *this;
-  out.met &= ~taken;
-  if (has(taken, Condition::kMtuAtLeast)) out.mtu_is = Finding::Is::kNotMet;
-  const auto seen = [&](TimePoint& since) { since = std::max(since, taken_at); };
+  out.met &= ~assumed;
+  if (has(assumed, Condition::kMtuAtLeast)) out.mtu_is = Finding::Is::kNotMet;
+  const auto seen = [&](TimePoint& since) { since = std::max(since, assumed_at); };
   seen(out.born);
   seen(out.mtu_since);
   for (TimePoint& since : out.since) seen(since);
@@ -168,8 +168,9 @@ void ReadinessBook::begin(const hotplug::InventoryPtr& host, const NodeState& no
     const bool stands = published.contains(id);
     const ConditionSet seen = one.met;
     if (stands || all) set_since(one, kEver);
-    if (stands && !all) one.taken_at = now;
-    if (stands) keep_told({.met = ConditionSet().set()}, untold_of({device, *host, node_state}), one);
+    if (stands && !all) one.assumed_at = now;
+    if (stands)
+      keep_unanswered({.met = ConditionSet().set()}, unanswered_by_pf({device, *host, node_state}), one);
     // The pod may have changed the facts. If the entry is not published, the driver may still be creating the
     // interface.
     one.is_away = (stands || all) && hotplug::is_netdev_elsewhere(device);
@@ -177,7 +178,7 @@ void ReadinessBook::begin(const hotplug::InventoryPtr& host, const NodeState& no
       one.met.set();
       one.mtu_is = Finding::Is::kDoesNotApply;
     }
-    one.taken = one.met & ~seen;
+    one.assumed = one.met & ~seen;
     tracks_.append(id, std::move(one));
   }
 }
@@ -220,7 +221,7 @@ bool ReadinessBook::is_any_unfinished() const {
 
 bool ReadinessBook::is_any_taken() const {
   return std::any_of(tracks_.begin(), tracks_.end(),
-                     [](const auto& entry) { return entry.second.taken.any(); });
+                     [](const auto& entry) { return entry.second.assumed.any(); });
 }
 
 // An interface that returns counts as absent until udevd has initialized it.
@@ -246,7 +247,7 @@ void ReadinessBook::stay_away(const std::string& id, const Track& known, const h
   if (may_be_other) {
     next.met.reset(kUdev);
     next.not_for_it.reset(kUdev);
-    next.taken.reset(kUdev);
+    next.assumed.reset(kUdev);
     next.since[kUdev] = now;
   }
   tracks_[id] = std::move(next);
@@ -273,10 +274,10 @@ void ReadinessBook::look_at(const std::string& id, const hotplug::HostDevice& de
   }
   Track next = *known;
   find_all(subject, next);
-  const ConditionSet untold = untold_of(subject);
-  keep_told(*known, untold, next);
-  next.taken &= untold & ~next.not_for_it;
-  if (next.taken != known->taken) next.taken_at = now;
+  const ConditionSet unanswered = unanswered_by_pf(subject);
+  keep_unanswered(*known, unanswered, next);
+  next.assumed &= unanswered & ~next.not_for_it;
+  if (next.assumed != known->assumed) next.assumed_at = now;
   count_losses(*known, now, next);
   for (size_t i = 0; i < kConditionCount; ++i)
     if (next.met.test(i) != known->met.test(i)) next.since[i] = now;

@@ -65,8 +65,8 @@ struct Track {
   // Assumptions for entries that were published when the daemon started: conditions that count as met without
   // having been read, and the time of the first read, before which the state counts as unchanged. kEver:
   // none.
-  ConditionSet taken;
-  TimePoint taken_at = kEver;
+  ConditionSet assumed;
+  TimePoint assumed_at = kEver;
 
   bool is_met(Condition condition, int mtu_at_least) const;
   /// Returns the start of that state.

@@ -111,12 +111,12 @@ Holding unknown_holding(const std::string& entry) {
 
 Holding unknown_holding(const std::string& entry, const hotplug::Inventory& inventory) {
   Holding holding = unknown_holding(entry);
-  size_t told = inventory.find(holding.device) == nullptr ? 0 : holding.base.size();
+  size_t length = inventory.find(holding.device) == nullptr ? 0 : holding.base.size();
   for (const auto& [id, device] : inventory.devices) {
     if (device.pci) continue;
     for (const std::string& label : labels_of_link(id)) {
-      if (!entry.starts_with(label) || label.size() <= told) continue;
-      told = label.size();
+      if (!entry.starts_with(label) || label.size() <= length) continue;
+      length = label.size();
       holding.device = id;
       holding.base = link_label(id);
     }

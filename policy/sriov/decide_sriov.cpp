@@ -31,19 +31,19 @@ class SriovDecision {
         asked_(policies_within_budget(in_, out_.sriov_problems)),
         matcher_(*in_.policies, asked_, *in_.inventory),
         entries_(in_, deciding.same, out_.notes),
-        standing_(in_, asked_, entries_),
+        previous_vfs_(in_, asked_, entries_),
         settling_(in_),
         pool_{.driver = in_.settings.sriov_driver,
               .name = in_.node.name,
               .skips_node_operations = in_.settings.skip_node_operations} {}
 
-  Verdict decide(const HostDevice& device, const Resolution& said) {
+  Verdict decide(const HostDevice& device, const Resolution& resolution) {
     Verdict verdict = matcher_.decide(device);
-    if (said.excluded_by >= 0)
-      return {.outcome = said.is_unknown ? Outcome::kExcludeUnknown : Outcome::kExcluded,
-              .exposure = said.excluded_by};
+    if (resolution.excluded_by >= 0)
+      return {.outcome = resolution.is_unknown ? Outcome::kExcludeUnknown : Outcome::kExcluded,
+              .exposure = resolution.excluded_by};
     if (verdict.outcome == Outcome::kMatchUnknown) {
-      verdict = standing_.keep_previous(device, function_name(*device.pci), verdict);
+      verdict = previous_vfs_.keep_previous(device, function_name(*device.pci), verdict);
       if (verdict.outcome == Outcome::kMatchUnknown) set_unknown(device, verdict);
     }
     if (verdict.outcome == Outcome::kOffered) offer(device, verdict);
@@ -66,7 +66,7 @@ class SriovDecision {
     const std::string name = function_name(*vf.pci);
     const SriovPolicy& policy = in_.policies->sriov[static_cast<size_t>(verdict.policy)];
     const Draft* draft = nullptr;
-    const Offer offer{.kind = PolicyKind::kSriov,
+    const Offer offer{.kind = PolicyType::kSriov,
                       .device = vf,
                       .entry = name,
                       .pool = pool_.name,
@@ -80,7 +80,8 @@ class SriovDecision {
     } else {
       pool_.devices.push_back(as_published(in_, settling_, offer, draft->entry));
     }
-    if (!in_.policies->exposures.empty() && is_taken(verdict.outcome)) now_.taken_by_sriov.insert(vf.id.text);
+    if (!in_.policies->exposures.empty() && is_taken(verdict.outcome))
+      now_.offered_by_sriov.insert(vf.id.text);
   }
 
   // The VF may be this driver's, so the other driver does not start to offer it meanwhile.
@@ -92,8 +93,8 @@ class SriovDecision {
     const auto exposed = in_.published.exposure.lower_bound(name);
     const bool stands_exposed = exposed != in_.published.exposure.end() && exposed->starts_with(name);
     if (in_.policies->exposures.empty() || stands_exposed) return;
-    now_.taken_by_sriov.insert(vf.id.text);
-    now_.perhaps_sriovs.insert(vf.id.text);
+    now_.offered_by_sriov.insert(vf.id.text);
+    now_.perhaps_offered_by_sriov.insert(vf.id.text);
   }
 
   void hold_back(const HostDevice& vf, const std::string& name, Rejection no, Verdict& verdict) {
@@ -115,7 +116,7 @@ class SriovDecision {
   const std::vector<int32_t> asked_;
   VfMatcher matcher_;
   SriovEntries entries_;
-  PreviousVfs standing_;
+  PreviousVfs previous_vfs_;
   const Settling settling_;
   DesiredPool pool_;
 };

@@ -61,7 +61,7 @@ void add_rules(const Decision& decision, const HostDevice& device, size_t rules_
     });
     if (i != verdict.policy) continue;
     const std::string entry = function_name(*device.pci);
-    const EntryPlace place{PolicyKind::kSriov, in.node.name, entry};
+    const EntryPlace place{PolicyType::kSriov, in.node.name, entry};
     for (Rule& rule : readiness_rules(in, device, all[i]->readiness, name, &place))
       out.rules.push_back(std::move(rule));
   }
@@ -84,7 +84,7 @@ std::string summary_of(const Decision& decision, const HostDevice& device, const
   switch (verdict.outcome) {
     case Outcome::kOffered: {
       const std::string entry = function_name(*device.pci);
-      const EntryPlace place{PolicyKind::kSriov, decision.inputs->node.name, entry};
+      const EntryPlace place{PolicyType::kSriov, decision.inputs->node.name, entry};
       return "offered as " + entry + " by " + by +
              offered_unready(*decision.inputs, device, policies[static_cast<size_t>(who)]->readiness, place) +
              text_of(sriov_settings(decision, device));
@@ -109,7 +109,7 @@ std::string summary_of(const Decision& decision, const HostDevice& device, const
   const GateKind* gate = gate_of(verdict.outcome);
   if (gate == nullptr) return "";  // explain_exposures() explains it
   const auto why = decision.refusals.find(device.id.text);
-  return gate->say({decision, device, PolicyKind::kSriov, verdict.outcome,
+  return gate->say({decision, device, PolicyType::kSriov, verdict.outcome,
                     why == decision.refusals.end() ? "" : why->second, by});
 }
 

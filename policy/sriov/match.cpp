@@ -297,10 +297,10 @@ const VfMatcher::Kind& VfMatcher::kind_of(const HostDevice& vf) {
     Asked left{one.filter, 0, one.verdict};
     bool is_refused = false;
     for (uint32_t fields = one.fields; fields != 0 && !is_refused; fields &= fields - 1) {
-      const auto said =
+      const auto result =
           says_of_kind(static_cast<FilterField>(std::countr_zero(fields)), *one.filter, vf, kind.unknown);
-      if (!said) left.fields |= fields & -fields;
-      is_refused = said == false;
+      if (!result) left.fields |= fields & -fields;
+      is_refused = result == false;
     }
     if (is_refused) continue;
     kind.left.push_back(left);
@@ -336,23 +336,23 @@ Rule rule_of(const Step& step, const HostDevice& vf, const PolicySet& policies, 
   if (step.filter >= 0) rule.place += ".resourceFilters[" + std::to_string(step.filter) + "]";
   if (step.unreadable) {
     const Problem& problem = config.problems.front();
-    rule.said = "no";
+    rule.result = "no";
     rule.field = problem.field;
     rule.found = "unreadable (" + problem.what + ")";
     rule.wanted = kUnderstoodConfig;
   } else if (step.refusal) {
-    rule.said = step.is_unknown ? "unknown" : "no";
+    rule.result = step.is_unknown ? "unknown" : "no";
     rule.field = name_of(*step.refusal);
     rule.found = step.is_unknown ? "unknown, since the interface of PF " + vf.pf->text() + " is elsewhere"
                                  : value_found(*step.refusal, vf, unknown);
     rule.wanted = value_wanted(*step.refusal, config.filters[step.filter]);
   } else if (step.host_use) {
-    rule.said = "held back";
+    rule.result = "held back";
     rule.field = "spec.allowHostUse";
     rule.found = escaped(vf.host_use);
     rule.wanted = "not in use by the host, or spec.allowHostUse: true";
   } else {
-    rule.said = "match";
+    rule.result = "match";
   }
   return rule;
 }

@@ -1,6 +1,6 @@
 #include "policy/sriov/previous_vfs.h"
 
-#include "policy/gates/stood.h"
+#include "policy/gates/published_before.h"
 #include "policy/sriov/match.h"
 
 namespace sliced::policy {
@@ -30,7 +30,7 @@ std::optional<std::string> PreviousVfs::stands_as(const std::string& name) const
     const auto at = in_.published.resources.find(name);
     return at == in_.published.resources.end() ? std::nullopt : std::optional(at->second);
   }
-  const kube::Device* before = stood_as(in_, in_.node.name, name);
+  const kube::Device* before = entry_before(in_, in_.node.name, name);
   if (before == nullptr) return std::nullopt;
   return published_resource(before->attributes, in_.settings.sriov_driver);
 }

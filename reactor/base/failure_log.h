@@ -29,9 +29,9 @@ class FailureLog {
     ++one.count;
     one.last = ++now_;
     const uint64_t hash = stable_hash(text);
-    if (std::find(one.said.begin(), one.said.end(), hash) != one.said.end()) return false;
-    if (one.said.size() >= kTextsMax) one.said.erase(one.said.begin());
-    one.said.push_back(hash);
+    if (std::find(one.logged.begin(), one.logged.end(), hash) != one.logged.end()) return false;
+    if (one.logged.size() >= kTextsMax) one.logged.erase(one.logged.begin());
+    one.logged.push_back(hash);
     return true;
   }
   /// The operation succeeded. Returns the number of failures before.
@@ -48,7 +48,7 @@ class FailureLog {
   struct Failing {
     size_t count = 0;
     uint64_t last = 0;
-    std::vector<uint64_t> said;  // as stable_hash()
+    std::vector<uint64_t> logged;  // as stable_hash()
   };
   const size_t keys_max_;
   uint64_t now_ = 0;

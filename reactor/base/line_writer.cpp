@@ -30,8 +30,8 @@ struct LineWriter::Shared {
 
   static void write_on(Shared& shared) noexcept;
   std::optional<Line> take();
-  // untold: number of unreported losses before the line. is_lost: the line itself was dropped.
-  void finish(const Line& line, uint64_t untold, bool is_lost);
+  // unreported: number of unreported losses before the line. is_lost: the line itself was dropped.
+  void finish(const Line& line, uint64_t unreported, bool is_lost);
   bool is_idle() const { return lines.empty() && !is_writing && (lost == 0 || is_refused); }
 
   const int fd;
@@ -59,9 +59,9 @@ std::optional<LineWriter::Shared::Line> LineWriter::Shared::take() {
   return line;
 }
 
-void LineWriter::Shared::finish(const Line& line, uint64_t untold, bool is_lost) {
+void LineWriter::Shared::finish(const Line& line, uint64_t unreported, bool is_lost) {
   const std::lock_guard lock(mutex);
-  const uint64_t refused = untold + (is_lost ? 1 : 0);
+  const uint64_t refused = unreported + (is_lost ? 1 : 0);
   is_writing = false;
   if (!line.text.empty()) bytes -= line.size();
   is_refused = refused > 0;
@@ -73,12 +73,12 @@ void LineWriter::Shared::finish(const Line& line, uint64_t untold, bool is_lost)
 
 void LineWriter::Shared::write_on(Shared& shared) noexcept {
   while (const auto line = shared.take()) {
-    uint64_t untold = 0;
+    uint64_t unreported = 0;
     if (line->lost_before > 0) {
       const std::string loss = shared.report_loss(line->lost_before);
-      if (!write_all(shared.fd, loss.data(), loss.size())) untold = line->lost_before;
+      if (!write_all(shared.fd, loss.data(), loss.size())) unreported = line->lost_before;
     }
-    shared.finish(*line, untold, !write_all(shared.fd, line->text.data(), line->text.size()));
+    shared.finish(*line, unreported, !write_all(shared.fd, line->text.data(), line->text.size()));
   }
 }
 

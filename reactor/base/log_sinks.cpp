@@ -251,8 +251,8 @@ std::string json_line(WallTime now, Level level, std::string_view message, Field
   append_member(out, "level", name_of(level));
   append_member(out, "msg", message);
   for (const Field& field : fields) {
-    const bool taken = field.key == "ts" || field.key == "level" || field.key == "msg";
-    append_member(out, std::string(field.key) + (taken ? "_" : ""), field.value);
+    const bool is_reserved = field.key == "ts" || field.key == "level" || field.key == "msg";
+    append_member(out, std::string(field.key) + (is_reserved ? "_" : ""), field.value);
   }
   return out + "}\n";
 }

@@ -101,7 +101,7 @@ void TlsFiles::take(const Result<Reading>& reading) {
   if (reading->context)
     if (auto why = why_not_now(*reading->context)) return refuse(*std::move(why));
   bad_.clear();
-  said_bad_.forget();
+  bad_message_.forget();
   if (!reading->context) return look_at_the_end();
   context_ = reading->context;
   texts_ = reading->texts;
@@ -126,7 +126,7 @@ void TlsFiles::refuse(Error why) {
   if (std::exchange(bad_, why.what) != why.what) return look_within(kTlsFilesLookAgain);
   why.what += context_ ? "; the previous one remains in use" : "; clients are not served until then";
   why.what += "; put a certificate and its key there that are valid now, as PEM";
-  if (!said_bad_.is_new(why.what)) return look_at_the_end();
+  if (!bad_message_.is_new(why.what)) return look_at_the_end();
   const CallbackGuard::Call running(callbacks_);
   events_.on_trouble(why);
 }
@@ -136,14 +136,14 @@ void TlsFiles::look_at_the_end() {
   const int64_t now = needs_.clock();
   const auto [begins, ends] = context_->validity();
   const int64_t near = std::min(kTlsEndIsNear, (ends - begins) / 5);
-  if (now + near < ends) return said_end_.forget();
+  if (now + near < ends) return expiry_message_.forget();
   const int64_t days = (ends - now) / 86'400;
   const std::string when = now >= ends ? "has ended on " + moment(ends) + ", and clients refuse it"
                                        : "ends in " +
                                              (days > 0 ? std::to_string(days) + " days" : "less than a day") +
                                              ", on " + moment(ends);
   const Error why{Errc::kInvalid, "certificate " + in_quotes(paths_.cert) + ": " + when + "; renew it"};
-  if (!said_end_.is_new(why.what)) return;
+  if (!expiry_message_.is_new(why.what)) return;
   const CallbackGuard::Call running(callbacks_);
   events_.on_trouble(why);
 }

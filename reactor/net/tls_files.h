@@ -88,7 +88,7 @@ class TlsFiles {
   std::shared_ptr<const TlsContext> context_;  // in use; nullptr: nothing was valid yet
   std::string texts_;                          // the source of context_
   std::string bad_;                            // error of the last read
-  LastMessage said_bad_, said_end_;
+  LastMessage bad_message_, expiry_message_;
   Ticket soon_;
   TimePoint soon_at_{};
   std::unique_ptr<Job> job_;

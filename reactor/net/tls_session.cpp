@@ -115,9 +115,9 @@ struct TlsSession::Pipe {
       BIO_set_retry_read(bio);
       return -1;
     }
-    const size_t taken = self->in.copy(space, static_cast<size_t>(size));
-    self->in.remove_prefix(taken);
-    return static_cast<int>(taken);
+    const size_t copied = self->in.copy(space, static_cast<size_t>(size));
+    self->in.remove_prefix(copied);
+    return static_cast<int>(copied);
   }
 
   static int write(BIO* bio, const char* bytes, int size) noexcept {

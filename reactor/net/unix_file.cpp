@@ -49,7 +49,7 @@ Result<Descriptor> listening(const std::string& path, unsigned mode, int backlog
 }
 
 // Unit: no process listens at the socket.
-Result<Unit> nobody_answers(const std::string& path) {
+Result<Unit> refuse_if_served(const std::string& path) {
   const auto address = unix_address(path);
   const Descriptor probe = unix_socket();
   if (!address || !probe) return address ? from_errno() : Error(address.error());
@@ -67,7 +67,7 @@ Result<Unit> remove_stale(const std::string& path) {
   if (::lstat(path.c_str(), &found) != 0) return errno == ENOENT ? Result<Unit>(Unit{}) : from_errno();
   if (!S_ISSOCK(found.st_mode))
     return Error{Errc::kInvalid, "something that is no socket is there; remove it or choose another path"};
-  if (auto silent = nobody_answers(path); !silent) return silent;
+  if (auto silent = refuse_if_served(path); !silent) return silent;
   std::string aside;
   int refused = EEXIST;
   for (int i = 0; i < kNames && refused == EEXIST; ++i) {
@@ -77,7 +77,7 @@ Result<Unit> remove_stale(const std::string& path) {
     refused = is_moved ? 0 : errno;
   }
   if (refused != 0) return refused == ENOENT ? Result<Unit>(Unit{}) : uv_error(-refused);
-  if (auto silent = nobody_answers(aside); !silent) {
+  if (auto silent = refuse_if_served(aside); !silent) {
     ::renameat2(AT_FDCWD, aside.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE);
     return silent;
   }

@@ -71,7 +71,7 @@ struct Node {
     std::vector<std::unique_ptr<hotplug::EventSource>> events;
     events.push_back(std::make_unique<fake::FakeEvents>(wire));
     daemon = std::make_unique<daemon::Daemon>(
-        daemon::Ports{
+        daemon::DaemonPorts{
             {scheduler, executor, machine.view(), std::move(events), log, {}}, cluster, [] { return 0.5; }},
         options);
     daemon->start();

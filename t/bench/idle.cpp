@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   mallopt(M_ARENA_MAX, 1);
   mallopt(M_MMAP_THRESHOLD, 64 * 1024);
   const config::Loaded loaded =
-      config::load(config::Program::kNode, {argv + 1, argv + argc}, config::process_ports());
+      config::load(config::Program::kNode, {argv + 1, argv + argc}, config::process_inputs());
   auto process = daemon::Process::open(loaded.options);
   if (!loaded.problems.empty() || !process)
     return daemon::complain("idle: wants the options of sliced run"), 1;

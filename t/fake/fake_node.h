@@ -15,7 +15,7 @@ namespace sliced::fake {
 
 struct FakeNode {
   struct Function {
-    kubelet::HostLook look;  // as it is now
+    kubelet::DeviceSnapshot look;  // as it is now
     std::string driver = "igbvf";
     std::string group = "7";
     std::string mac = std::string(kubelet::kNoMac);  // its PF enforces
@@ -51,11 +51,11 @@ class FakeHost final : public kubelet::Host {
  public:
   explicit FakeHost(FakeNode& node) : node_(node) {}
 
-  Result<kubelet::HostLook> look(const kubelet::PreparedDevice& device) const override {
+  Result<kubelet::DeviceSnapshot> read_device(const kubelet::PreparedDevice& device) const override {
     if (auto error = node_.step("look " + device.pci)) return *error;
     const auto at = node_.functions.find(device.pci);
     if (at == node_.functions.end()) return Error{Errc::kNotFound, device.pci + " is gone"};
-    kubelet::HostLook look = at->second.look;
+    kubelet::DeviceSnapshot look = at->second.look;
     look.driver = at->second.driver;
     if (at->second.has_interface && !look.driver.empty() && !hotplug::is_vfio_driver(look.driver))
       look.interfaces = {"eth0"};

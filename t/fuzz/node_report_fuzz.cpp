@@ -39,7 +39,7 @@ void look_at_texts(const reports::NodeReport& report) {
     for (const auto& [outcome, count] : policy.hidden) check_read(outcome);
   }
   for (const reports::DeviceGroup& group : report.groups)
-    for (const reports::Said& said : group.said) check_read(said.why);
+    for (const reports::PolicyVerdict& said : group.verdicts) check_read(said.why);
 }
 
 // Of two nodes that say the same.

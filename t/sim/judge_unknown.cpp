@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "policy/attribute_value.h"
-#include "policy/gates/stood.h"
+#include "policy/gates/published_before.h"
 #include "t/sim/world.h"
 
 namespace sliced::sim {
@@ -38,7 +38,7 @@ std::string resource_of(const policy::Decision& decision, const policy::Verdict&
 // Whether the decision before published it under another resourceName than its config gives: while a device is in motion
 // its entry stays as it was.
 bool stood_otherwise(const policy::Inputs& in, const std::string& entry, const std::string& resource) {
-  const kube::Device* stood = policy::stood_as(in, World::kNode, entry);
+  const kube::Device* stood = policy::entry_before(in, World::kNode, entry);
   if (stood == nullptr) return false;
   const auto* name =
       policy::attribute_as<std::string>(stood->attributes, std::string(World::kDriver) + "/resourceName");

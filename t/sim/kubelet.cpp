@@ -51,8 +51,8 @@ void Kubelet::begin(std::function<void()> ready) {
     return kubelet::find_entry({*daemon->decision(), *daemon->inventory(), {}}, driver, pool, entry);
   };
   preparer_ = std::make_unique<kubelet::ClaimPreparer>(
-      kubelet::ClaimPreparer::Ports{world_.sim_cluster, world_.sim_scheduler, world_.sim_executor, world_.log,
-                                    std::make_shared<fake::FakeHost>(node_)},
+      kubelet::PreparerPorts{world_.sim_cluster, world_.sim_scheduler, world_.sim_executor, world_.log,
+                             std::make_shared<fake::FakeHost>(node_)},
       kubelet::ClaimPreparer::Knowledge{
           .waits_for =
               [&daemon] { return std::string(daemon->decision() == nullptr ? "nothing is decided" : ""); },

@@ -256,7 +256,7 @@ class Fleet {
     cluster.install(kube::kLeases);
     for (auto& node : nodes) {
       node->lease = std::make_unique<reports::NodeLeaseWriter>(
-          kube::Ports{cluster, scheduler, log, [dice = &node->dice] { return dice->real(); }},
+          kube::ClusterPorts{cluster, scheduler, log, [dice = &node->dice] { return dice->real(); }},
           reports::NodeLeaseWriter::Settings{
               .namespace_ = World::kNamespace,
               .node = node->name,
@@ -333,9 +333,9 @@ class Fleet {
     std::vector<std::unique_ptr<hotplug::EventSource>> events;
     events.push_back(std::make_unique<fake::FakeEvents>(node->wire));
     node->daemon = std::make_unique<sliced::daemon::Daemon>(
-        sliced::daemon::Ports{{scheduler, executor, node->machine.view(), std::move(events), log, {}},
-                              crowd,
-                              [dice = &node->dice] { return dice->real(); }},
+        sliced::daemon::DaemonPorts{{scheduler, executor, node->machine.view(), std::move(events), log, {}},
+                                    crowd,
+                                    [dice = &node->dice] { return dice->real(); }},
         options);
     node->subscription.emplace(node->daemon->observers(), *node);
     nodes.push_back(std::move(node));

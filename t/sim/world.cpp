@@ -295,7 +295,7 @@ void World::start_daemon() {
     events.push_back(std::make_unique<fake::FakeEvents>(udev_));
     events.push_back(std::make_unique<fake::FakeEvents>(netlink_));
     daemon = std::make_unique<sliced::daemon::Daemon>(
-        sliced::daemon::Ports{
+        sliced::daemon::DaemonPorts{
             {sim_scheduler, sim_executor, machine.view(), std::move(events), log, vf_reader()},
             sim_cluster,
             [this] { return daemon_dice_.real(); }},
@@ -308,7 +308,7 @@ void World::start_daemon() {
   if (border.is_dead()) bury();
 }
 
-hotplug::HostSource::ReadVfConfigs World::vf_reader() {
+hotplug::ReadVfConfigs World::vf_reader() {
   if (knobs.readiness == 0) return {};
   return [this](int ifindex) -> Result<std::map<int, hotplug::VfConfig>> {
     if (auto error = machine.on_access("getlink", "netlink")) return *error;
@@ -405,7 +405,7 @@ void World::judge_decision(const policy::Decision& decision) {
   for (const auto& [id, device] : decision.inputs->inventory->devices)
     if (device.netdev && device.netdev->stale) ++seen["interface away"];
   judge_verdicts(decision);
-  if (!decision.untold_pfs.empty()) ++seen["a PF is asked for who begins to ask"];
+  if (!decision.pfs_to_query.empty()) ++seen["a PF is asked for who begins to ask"];
   judge_kept(decision);
   judge_unknown(decision);
   judge_unfinished(decision);

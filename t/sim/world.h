@@ -194,7 +194,7 @@ class World final : public sliced::daemon::Observer {
   friend class ExposureWorld;
 
   void wire_ports();
-  hotplug::HostSource::ReadVfConfigs vf_reader();
+  hotplug::ReadVfConfigs vf_reader();
   void queue_op(Millis delay, std::function<void()> op);
   void run_op();
   void heal_all();

@@ -24,7 +24,7 @@ std::string fault_of_file(const Result<std::string>& text, std::string_view boot
          "; remove it, or run `sliced configured` again";
 }
 
-FileSign::FileSign(Ports ports, std::string path, std::string boot_id, OnChange on_change)
+FileSign::FileSign(FileSignPorts ports, std::string path, std::string boot_id, OnChange on_change)
     : ports_(std::move(ports)),
       path_(std::move(path)),
       boot_id_(std::move(boot_id)),

@@ -19,19 +19,20 @@ namespace sliced::configured {
 /// file that contained another boot's id. boot_id: "" if unknown; then only an empty file is a signal.
 std::string fault_of_file(const Result<std::string>& text, std::string_view boot_id);
 
+struct FileSignPorts {
+  reactor::Scheduler& scheduler;
+  reactor::Executor& executor;
+  Log& log;
+  /// Blocks; called on a worker. kNotFound if there is no file.
+  std::function<Result<std::string>(const std::string& path)> read;
+};
+
 /// Reads the file once a second on the executor: its directory may be missing or hang. A read of more than 5
 /// s is abandoned and repeated, without a limit.
 /// Log: the missing signal, and its arrival.
 class FileSign final : public Sign {
  public:
-  struct Ports {
-    reactor::Scheduler& scheduler;
-    reactor::Executor& executor;
-    Log& log;
-    /// Blocks; called on a worker. kNotFound if there is no file.
-    std::function<Result<std::string>(const std::string& path)> read;
-  };
-  FileSign(Ports ports, std::string path, std::string boot_id, OnChange on_change);
+  FileSign(FileSignPorts ports, std::string path, std::string boot_id, OnChange on_change);
 
   void start() override;
   bool is_seen() const override { return is_seen_; }
@@ -42,7 +43,7 @@ class FileSign final : public Sign {
   void look();
   void on_looked(const Result<std::string>& text);
 
-  const Ports ports_;
+  const FileSignPorts ports_;
   const std::string path_, boot_id_;
   const OnChange on_change_;
   bool is_seen_ = false;

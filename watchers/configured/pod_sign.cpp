@@ -49,7 +49,7 @@ Result<PodWait> decode_pod_wait(std::string_view object) {
   return out;
 }
 
-PodSign::PodSign(kube::Ports ports, Settings settings, OnChange on_change)
+PodSign::PodSign(kube::ClusterPorts ports, Settings settings, OnChange on_change)
     : ports_(std::move(ports)),
       settings_(std::move(settings)),
       on_change_(std::move(on_change)),

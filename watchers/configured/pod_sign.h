@@ -54,7 +54,7 @@ class PodSign final : public Sign {
     std::string uid = {};
   };
 
-  PodSign(kube::Ports ports, Settings settings, OnChange on_change);
+  PodSign(kube::ClusterPorts ports, Settings settings, OnChange on_change);
   ~PodSign() override;
 
   void start() override;
@@ -86,7 +86,7 @@ class PodSign final : public Sign {
   std::string pod() const { return "pod " + settings_.namespace_ + "/" + settings_.pod; }
   std::string remedy(const kube::Failure& failure, std::string_view verbs) const;
 
-  kube::Ports ports_;
+  kube::ClusterPorts ports_;
   const Settings settings_;
   const OnChange on_change_;
   CallbackGuard callbacks_{"PodSign"};

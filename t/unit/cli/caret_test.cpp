@@ -8,7 +8,7 @@ namespace sliced::cli {
 namespace {
 
 // Red when the caret stands under another character than the one at the offset.
-TEST(PointedAt, StandsUnderTheCharacter) {
+TEST(PointedAt, IsUnderTheCharacter) {
   const struct {
     const char* why;
     std::string text;

@@ -36,7 +36,7 @@ TEST(Commands, EachThatIsDescribedHasItsWorkInItsPrograms) {
 }
 
 // Red when a script is told that an edit changes nothing though nobody knows what an object says.
-TEST(Commands, WhatCannotBeReadIsNoEditWithoutEffect) {
+TEST(Commands, AnUnreadableFileIsNotReportedAsAnEditWithoutEffect) {
   fixture::SysfsTree files;
   files.write(
       "edit.yaml",

@@ -13,7 +13,7 @@ namespace sliced::cli {
 namespace {
 
 config::Loaded load(const std::string& text) {
-  config::Ports ports;
+  config::ProcessInputs ports;
   ports.env = [](const char*) { return std::nullopt; };
   ports.read_file = [&](const std::string&) -> Result<std::string> { return text; };
   ports.host_name = "worker-1";
@@ -28,7 +28,7 @@ std::vector<std::string> settings(const std::string& file) {
   return out;
 }
 
-TEST(ConfigFile, AsItStandsChangesNothing) {
+TEST(ConfigFile, TheWrittenFileChangesNothing) {
   const config::Loaded with = load(config_file(config::Program::kNode, "1.2.3")), without = load("");
   EXPECT_EQ(with.problems, std::vector<std::string>{});
   EXPECT_EQ(with.options, without.options);

@@ -76,7 +76,7 @@ TEST(MatchHost, AnErrorIsOfOneDevice) {
             "br0 bridge br0 division by zero (column 6)\n");
 }
 
-TEST(MatchHost, CostsAreTold) {
+TEST(MatchHost, CostsAreReported) {
   const Matches matches = on_host("device.attributes[\"dra.networking\"].type == \"nic\"");
   for (const Match& match : matches.rows) EXPECT_GT(match.answer.cost, 0u) << match.subject[0];
   const Matches dear = on_host("lists.range(2000).all(x, lists.range(2000).all(y, x + y >= 0))");

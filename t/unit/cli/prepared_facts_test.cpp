@@ -239,7 +239,7 @@ TEST_F(PreparedFactsTest, WithoutADaemonAndARecordNothingIsSaid) {
 }
 
 // A daemon that was killed leaves its socket.
-TEST_F(PreparedFactsTest, ASocketWithNobodyBehindItIsNone) {
+TEST_F(PreparedFactsTest, ASocketWithoutAServerIsIgnored) {
   record();
   {
     Daemon daemon(options.runtime_directory, [] { return status::Answer{}; });

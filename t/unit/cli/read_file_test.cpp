@@ -64,7 +64,7 @@ TEST_F(WriteWholeTest, AFileIsMadeOrReplacedAndNothingElseIsLeft) {
 }
 
 // Red when a disk that is full leaves half a file, or takes the one that was there before.
-TEST_F(WriteWholeTest, WhatFailsMidwayLeavesEverythingAsItWas) {
+TEST_F(WriteWholeTest, AFailureMidwayKeepsTheFormerFile) {
   const std::string large(100'000, 'x');
   ASSERT_TRUE(write_whole(path("old"), "old"));
   {
@@ -78,7 +78,7 @@ TEST_F(WriteWholeTest, WhatFailsMidwayLeavesEverythingAsItWas) {
 }
 
 // Red when a path decides, and not what it leads to: what was longer before keeps its end.
-TEST_F(WriteWholeTest, AFileIsReplacedByWhateverPathItIsNamed) {
+TEST_F(WriteWholeTest, AFileIsReplacedUnderEachOfItsPaths) {
   const std::string roundabout = "/proc/self/root" + path("a");
   ASSERT_TRUE(write_whole(path("a"), "longer before"));
   ASSERT_TRUE(write_whole(roundabout, "short"));
@@ -108,7 +108,7 @@ TEST_F(WriteWholeTest, AnOpenFileIsWrittenOn) {
 }
 
 // Red when a run that was killed keeps all those from writing that have its number: in a container each has.
-TEST_F(WriteWholeTest, WhatAKilledRunHasLeftIsInNobodysWay) {
+TEST_F(WriteWholeTest, AFileOfAKilledRunIsNoObstacle) {
   ASSERT_TRUE(write_whole(path("a." + std::to_string(::getpid()) + ".tmp"), "half"));
   ASSERT_TRUE(write_whole(path("a"), "one"));
   EXPECT_EQ(text("a"), "one");
@@ -130,7 +130,7 @@ TEST_F(WriteWholeTest, WhoseAFileIsStaysSo) {
   EXPECT_EQ(text("a"), "two");
 }
 
-TEST_F(WriteWholeTest, WhatIsWrittenDoesNotRunAsItsOwner) {
+TEST_F(WriteWholeTest, AWrittenFileIsNotSetuid) {
   ASSERT_TRUE(write_whole(path("a"), "one"));
   ASSERT_EQ(::chmod(path("a").c_str(), 06755), 0);
   ASSERT_TRUE(write_whole(path("a"), "two"));
@@ -139,7 +139,7 @@ TEST_F(WriteWholeTest, WhatIsWrittenDoesNotRunAsItsOwner) {
   EXPECT_EQ(after.st_mode & 07777, 0755u);
 }
 
-TEST_F(WriteWholeTest, WhatMayBeWrittenAndNotReplacedIsWrittenAsItStands) {
+TEST_F(WriteWholeTest, AFileThatCannotBeReplacedIsWrittenInPlace) {
   using std::filesystem::perms;
   ASSERT_TRUE(write_whole(path("a"), "longer before"));
   ASSERT_TRUE(write_whole(path("not-mine"), "one"));

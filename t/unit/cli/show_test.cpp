@@ -53,7 +53,7 @@ TEST(Show, ASharedIommuGroupIsExplained) {
   EXPECT_EQ(status::json_of(explanation).text("iommuGroupProblem"), explanation.iommu_problem);
 }
 
-TEST(Show, TheTableOfVerdictsCountsWhatIsOffered) {
+TEST(Show, TheTableOfVerdictsCountsOfferedDevices) {
   hotplug::Inventory host;
   for (int i = 0; i < 3; ++i) {
     const hotplug::PciAddress address{0, 3, 2, static_cast<uint8_t>(i)};

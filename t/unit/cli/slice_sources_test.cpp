@@ -76,7 +76,7 @@ TEST_F(SlicesOfCluster, AreOwnOnesWhereNoOthersMayBeListed) {
   EXPECT_NE(found->lines[0].find("you may not"), std::string::npos) << found->lines[0];
 }
 
-TEST_F(SlicesOfCluster, ARefusalOfAllIsAnErrorAtOnce) {
+TEST_F(SlicesOfCluster, IfAllListsAreRefusedItFailsImmediately) {
   refuse_where([](const fake::Request&) { return true; });
   const auto found = ask();
   ASSERT_FALSE(found);
@@ -102,7 +102,7 @@ TEST_F(SlicesOfCluster, AKindThatIsNotServedIsAnError) {
 }
 
 // Red when the command waits as a daemon does: an API server before 1.34 will not change while it looks.
-TEST_F(SlicesOfCluster, AServerThatDoesNotHaveThemIsSaidAtOnce) {
+TEST_F(SlicesOfCluster, AServerWithoutTheKindIsReportedImmediately) {
   cluster.unserve(kube::kResourceSlices);
   const auto found = ask();
   ASSERT_FALSE(found);
@@ -191,7 +191,7 @@ TEST(SlicesOfFiles, AMissingFileIsNamed) {
 
 // Red when a device that the scheduler no longer sees is asked, or a pool that it does not use passes for one
 // that it does.
-TEST(KeepNewest, LeavesWhatIsAllocatedFrom) {
+TEST(KeepNewest, KeepsTheSlicesThatTheSchedulerUses) {
   FoundSlices found;
   for (const auto& [name, driver, generation, count] :
        std::vector<std::tuple<std::string, std::string, std::string, int>>{{"old-1", "x.example", "2", 2},

@@ -143,7 +143,7 @@ TEST_F(SnapshotOfNode, NamesOfSlicesThatOthersMadeTellNothing) {
 }
 
 // Red when the others go with an object that JSON can say and YAML cannot.
-TEST_F(SnapshotOfNode, WhatIsNoYamlTakesNothingWithIt) {
+TEST_F(SnapshotOfNode, InvalidYamlDoesNotAffectOtherObjects) {
   host.write(
       "cluster/odd.json",
       R"({"apiVersion":"networking.dra.io/v1alpha1","kind":"DeviceExposurePolicy","metadata":{"name":"odd",)"
@@ -166,7 +166,7 @@ TEST_F(SnapshotOfNode, IsWrittenNowhereToBeRead) {
 }
 
 // Red when an object that nobody can read takes its neighbours with it.
-TEST_F(SnapshotOfNode, WhatIsTooDeepOrTooLongTakesNothingWithIt) {
+TEST_F(SnapshotOfNode, AnObjectThatIsTooDeepOrTooLongDoesNotAffectOthers) {
   const config::Options elsewhere = taken(/*raw=*/true);
   const Answer before = planned(elsewhere);
   auto read = read_snapshot(elsewhere.host_root);
@@ -187,7 +187,7 @@ TEST_F(SnapshotOfNode, WhatIsTooDeepOrTooLongTakesNothingWithIt) {
 }
 
 // Red when the host is lost with more objects than there is room for.
-TEST_F(SnapshotOfNode, WhatThereIsNoRoomForIsLeftOutAndSaid) {
+TEST_F(SnapshotOfNode, ObjectsBeyondTheLimitAreLeftOutAndReported) {
   const std::string padding(100'000, 'x');
   for (int file = 0; file < 5; ++file) {
     std::string many;

@@ -20,7 +20,7 @@ struct World {
   std::map<std::string, std::string> files;
   std::string host_name = "Node-A";
 
-  Ports ports() const {
+  ProcessInputs inputs() const {
     return {[this](const char* name) -> std::optional<std::string> {
               const auto found = environment.find(name);
               return found == environment.end() ? std::nullopt : std::optional(found->second);
@@ -33,10 +33,10 @@ struct World {
             host_name};
   }
   Loaded load(const Words& arguments) const {
-    return config::load(program_of(arguments), arguments, ports());
+    return config::load(program_of(arguments), arguments, inputs());
   }
   Loaded load(Program program, const Words& arguments) const {
-    return config::load(program, arguments, ports());
+    return config::load(program, arguments, inputs());
   }
   // The first program that has a command among the words; sliced where there is none.
   static Program program_of(const Words& arguments) {
@@ -126,7 +126,7 @@ TEST(Load, EveryFormOfAFlag) {
 }
 
 // Red when `kubectl sliced` asks another cluster than kubectl does, or takes the daemon's namespace for the user's.
-TEST(Load, WhoAsksTheClusterFindsItAsKubectlDoes) {
+TEST(Load, CommandsFindTheClusterLikeKubectl) {
   const Words why = {"why", "pod", "a"};
   const auto with = [&](Words more) {
     more.insert(more.begin(), why.begin(), why.end());
@@ -444,7 +444,7 @@ TEST(Load, Help) {
   EXPECT_EQ(World{}.load({"--version"}).options.command, Command::kVersion);
 }
 
-TEST(Reload, TakesUpWhatMayChangeAndNamesTheRest) {
+TEST(Reload, AppliesReloadableOptionsAndNamesTheOthers) {
   World world;
   world.files["f"] = "syncInterval: 5m\nnamespace: a\n";
   const Words arguments = {"run", "-c", "f", "--settle", "200ms"};
@@ -452,7 +452,7 @@ TEST(Reload, TakesUpWhatMayChangeAndNamesTheRest) {
   ASSERT_EQ(loaded.problems, Words{});
 
   world.files["f"] = "syncInterval: 10m\nnamespace: b\nsettle: 1s\n";
-  Reloaded reloaded = reload(loaded.options, arguments, world.ports());
+  Reloaded reloaded = reload(loaded.options, arguments, world.inputs());
   EXPECT_EQ(reloaded.problems, Words{});
   EXPECT_EQ(reloaded.changed, Words{"sync-interval"}) << "the flag still overrides settle";
   EXPECT_EQ(reloaded.needs_restart, Words{"namespace"});
@@ -460,28 +460,29 @@ TEST(Reload, TakesUpWhatMayChangeAndNamesTheRest) {
   EXPECT_EQ(reloaded.options.namespace_, "a");
 
   world.files["f"] = "syncInterval: 1s\n";
-  reloaded = reload(reloaded.options, arguments, world.ports());
+  reloaded = reload(reloaded.options, arguments, world.inputs());
   EXPECT_EQ(reloaded.problems.size(), 1u);
   EXPECT_EQ(reloaded.changed, Words{});
   EXPECT_EQ(reloaded.options.sync_interval, Millis(600'000)) << "a wrong file changes nothing";
 }
 
 TEST(ProcessPorts, ReadsFilesWithinBounds) {
-  const Ports ports = process_ports();
+  const ProcessInputs inputs = process_inputs();
   const auto directory =
       std::filesystem::temp_directory_path() / ("sliced-config-" + std::to_string(getpid()));
   std::filesystem::create_directory(directory);
   std::ofstream(directory / "small") << "a: b\n";
   std::ofstream(directory / "large") << std::string((1u << 20) + 1, '#');
-  EXPECT_EQ(ports.read_file(directory / "small").value_or(""), "a: b\n");
-  EXPECT_EQ(ports.read_file(directory / "large").error(), (Error{Errc::kTooLarge, "is larger than 1 MiB"}));
-  EXPECT_EQ(ports.read_file(directory / "none").error(), (Error{Errc::kIo, "No such file or directory"}));
-  EXPECT_FALSE(ports.read_file(directory).ok());
+  EXPECT_EQ(inputs.read_file(directory / "small").value_or(""), "a: b\n");
+  EXPECT_EQ(inputs.read_file(directory / "large").error(), (Error{Errc::kTooLarge, "is larger than 1 MiB"}));
+  EXPECT_EQ(inputs.read_file(directory / "none").error(), (Error{Errc::kIo, "No such file or directory"}));
+  EXPECT_FALSE(inputs.read_file(directory).ok());
   ASSERT_EQ(::mkfifo((directory / "pipe").c_str(), 0600), 0);
-  EXPECT_EQ(ports.read_file(directory / "pipe").error(), (Error{Errc::kInvalid, "is a pipe; must be a file"}))
+  EXPECT_EQ(inputs.read_file(directory / "pipe").error(),
+            (Error{Errc::kInvalid, "is a pipe; must be a file"}))
       << "who reloads waits for nobody";
   std::filesystem::remove_all(directory);
-  EXPECT_FALSE(ports.host_name.empty());
+  EXPECT_FALSE(inputs.host_name.empty());
 }
 
 }  // namespace

@@ -148,7 +148,7 @@ TEST_F(AdminMacsTest, OneThatAClaimIsKnownToHaveIsLeftAlone) {
   EXPECT_EQ(told, std::vector{2});
 }
 
-TEST_F(AdminMacsTest, OneThatIsLostIsSetAgainAndNotAtOnce) {
+TEST_F(AdminMacsTest, ALostAddressIsSetAgainAfterADelay) {
   ask_by_policy();
   start();
   run(15s);
@@ -179,7 +179,7 @@ TEST_F(AdminMacsTest, WithoutTheCapabilityItIsSaidOnceAndAllElseGoesOn) {
   EXPECT_EQ(told.size(), 1u);
 }
 
-TEST_F(AdminMacsTest, WhatADriverRefusesIsSaidAndNotTriedAgain) {
+TEST_F(AdminMacsTest, ARefusalByTheDriverIsLoggedAndNotRetried) {
   refused = Error{Errc::kIo, "set the MAC address of VF 0 of interface 2: Operation not supported"};
   ask_by_policy();
   start();
@@ -190,7 +190,7 @@ TEST_F(AdminMacsTest, WhatADriverRefusesIsSaidAndNotTriedAgain) {
   EXPECT_EQ(log.count("administrative MAC address not set"), 2u) << log.all();
 }
 
-TEST_F(AdminMacsTest, WhatIsNotSoAnyMoreIsTriedWhenItIsAgain) {
+TEST_F(AdminMacsTest, AnAddressThatWasNotDueIsTriedAgainAfterAChange) {
   outcome = policy::MacOutcome::kNotSo;
   ask_by_policy();
   start();

@@ -28,7 +28,7 @@ struct AwayTest : testing::Test, fixture::DaemonWorld {
 };
 
 // Red when an absent interface reads as one without a name: after a restart nothing tells what it was called.
-TEST_F(AwayTest, WhatIsExcludedStaysSoOverARestart) {
+TEST_F(AwayTest, ExcludedDevicesStayExcludedAfterARestart) {
   make_pf(2);
   put_policy("p", "{configs: [{}]}");
   put_exposure("x", exclude("ifName == \"ens1f0v0\""));
@@ -75,7 +75,7 @@ TEST_F(AwayTest, AMacAnMtuABridgeAndAState) {
 }
 
 // Red when what is allocated to the pod that has the interface is withdrawn at each restart.
-TEST_F(AwayTest, WhatIsPublishedStaysWithoutAWriteWhileTheExcludesAreUnchanged) {
+TEST_F(AwayTest, PublishedEntriesStayWithoutAWriteWhileTheExcludesAreUnchanged) {
   make_pf(2);
   put_policy("p", "{configs: [{}]}");
   put_exposure("x", exclude("ifName == \"ens1f0v1\""));
@@ -175,7 +175,7 @@ TEST_F(AwayTest, ThePfsLinkTypeIsKnownFromItsVfs) {
 
 // A SriovResourcePolicy that comes first may divert the VFs of a PF whose name nobody knows. Red when they are offered under
 // the resourceName of the one behind it.
-TEST_F(AwayTest, VfsOfAPfThatNobodyCanNameAreNotOfferedAsSomethingElse) {
+TEST_F(AwayTest, VfsOfAPfWithAnUnknownNameAreNotOfferedUnderAnotherConfig) {
   make_pf(2);
   put_policy("a", "{configs: [{resourceName: secret, resourceFilters: [{pfNames: [ens1f0]}]}]}");
   put_policy("b", "{configs: [{resourceName: common}]}");

@@ -113,7 +113,7 @@ TEST_F(BindingConditionsTest, AFailureIsTriedAgainAndSaidOnce) {
 }
 
 // Red when a transition that did not happen is dated anew, or when what is written already is written again.
-TEST(WithConditions, ChangesWhatIsOtherAlone) {
+TEST(WithConditions, ChangesOnlyDifferingConditions) {
   const std::set<std::string> drivers{"d.example"};
   const AllocatedClaim claim = decode_allocated(*kube::decode_json(kAllocated), drivers);
   ASSERT_EQ(claim.devices.size(), 1u) << "one is another driver's, one has no conditions";

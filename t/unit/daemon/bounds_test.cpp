@@ -24,7 +24,7 @@ struct BoundsTest : testing::Test, fixture::DaemonWorld {
   size_t said(std::string_view part) const { return log.count(part); }
 };
 
-TEST_F(BoundsTest, AnExcludeThatThereIsNoRoomForHoldsBackWhatIsNew) {
+TEST_F(BoundsTest, AnExcludeBeyondTheMemoryLimitHoldsBackNewEntries) {
   make_pf(4);
   put_policy("p", kAll);
   for (int i = 0; i < 8; ++i) put_large_exclude("e" + std::to_string(i));
@@ -37,7 +37,7 @@ TEST_F(BoundsTest, AnExcludeThatThereIsNoRoomForHoldsBackWhatIsNew) {
   EXPECT_EQ(offered().size(), 4u) << "there is room for all of them now";
 }
 
-TEST_F(BoundsTest, WhatIsPublishedStaysWhenAnExcludeFindsNoRoom) {
+TEST_F(BoundsTest, PublishedEntriesStayWhenAnExcludeExceedsTheMemoryLimit) {
   make_pf(4);
   put_policy("p", kAll);
   start();

@@ -26,7 +26,7 @@ struct ClusterSourcesTest : testing::Test, ClusterEvents {
     config::Options options;
     if (!has_exposures) options.kinds_off = {kube::kDeviceExposurePolicies.kind};
     sources = std::make_unique<ClusterSources>(
-        kube::Ports{cluster, scheduler, log, [] { return 0.5; }},
+        kube::ClusterPorts{cluster, scheduler, log, [] { return 0.5; }},
         ClusterSources::Scope{
             .node = "node-a",
             .drivers = {{{"first.example", "own slices"}, {"second.example", "own exposure slices"}}},

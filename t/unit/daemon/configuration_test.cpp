@@ -41,7 +41,7 @@ struct ConfigurationTest : testing::Test, fixture::DaemonWorld {
   }
 };
 
-TEST_F(ConfigurationTest, NothingIsOfferedBeforeAndEverythingAtOnceAfterIt) {
+TEST_F(ConfigurationTest, NothingIsOfferedBeforeTheSignalAndEverythingAfterIt) {
   never_more_than({});
   start_unconfigured();
   run(1min);
@@ -57,7 +57,7 @@ TEST_F(ConfigurationTest, NothingIsOfferedBeforeAndEverythingAtOnceAfterIt) {
 }
 
 // Red when a restart in the same boot takes away what pods are scheduled on.
-TEST_F(ConfigurationTest, WhatThisBootHasSeenOfferedStaysAndNothingIsAddedToIt) {
+TEST_F(ConfigurationTest, EntriesOfThisBootStayAndNoneIsAdded) {
   start();
   run(2s);
   const std::set<std::string> before = offered();
@@ -76,7 +76,7 @@ TEST_F(ConfigurationTest, WhatThisBootHasSeenOfferedStaysAndNothingIsAddedToIt) 
 }
 
 // Red when slices of the boot before are left standing: the hardware has forgotten what was set then.
-TEST_F(ConfigurationTest, AfterARebootWhatIsPublishedIsWithdrawnUntilItIsConfiguredAgain) {
+TEST_F(ConfigurationTest, AfterARebootPublishedEntriesAreWithdrawnUntilTheNodeIsConfigured) {
   start();
   run(2s);
   ASSERT_EQ(offered().size(), 4u);
@@ -248,7 +248,7 @@ TEST_F(ByNodeStateTest, ASucceededOfBeforeTheRebootOffersNothing) {
   EXPECT_EQ(offered().size(), 4u) << "and a restart withdraws nothing";
 }
 
-TEST_F(ByNodeStateTest, WhatMayNotBeReadIsNoSign) {
+TEST_F(ByNodeStateTest, AnUnreadableStateIsNoSignal) {
   node_state(wants(1500));
   cluster.deny("sriovnetworknodestates");
   start();
@@ -279,7 +279,7 @@ TEST_F(ByNodeStateOrNoneTest, WhatItWantsIsWaitedFor) {
 }
 
 // Red when silence or a refusal is taken for nothing.
-TEST_F(ByNodeStateOrNoneTest, WhatIsNotKnownIsNotNothing) {
+TEST_F(ByNodeStateOrNoneTest, AnUnknownStateIsNotAnEmptyOne) {
   cluster.deny("sriovnetworknodestates");
   start();
   run(1min);

@@ -139,7 +139,7 @@ TEST_F(DaemonTest, ACrdThatIsNotInstalledMeansNoPolicies) {
   EXPECT_TRUE(offered().empty()) << "discovery confirms that there are no policies";
 }
 
-TEST_F(DaemonTest, WhatFailsLaterKeepsWhatIsOffered) {
+TEST_F(DaemonTest, ALaterFailureKeepsTheOffer) {
   make_pf(4);
   put_policy("p", kAll);
   start();
@@ -197,7 +197,7 @@ TEST_F(DaemonTest, DuringAnOutageOneSourceProbes) {
 }
 
 // The one that probes is turned away for good: another takes its place.
-TEST_F(DaemonTest, ASourceThatIsDeniedProbesForNobody) {
+TEST_F(DaemonTest, ADeniedSourceIsNoProbeForOthers) {
   make_pf(4);
   start();
   run(2s);
@@ -271,7 +271,7 @@ TEST_F(DaemonTest, TheLogNamesThePolicyThatChangedTheOffer) {
   EXPECT_GE(log.count("DeviceExposurePolicy wide changed"), 1u) << log.all();
 }
 
-TEST_F(DaemonTest, ANodeCreatedAnewGetsItsSlicesAnew) {
+TEST_F(DaemonTest, ARecreatedNodeGetsNewSlices) {
   make_pf(4);
   put_policy("p", kAll);
   start();
@@ -289,7 +289,7 @@ TEST_F(DaemonTest, ANodeCreatedAnewGetsItsSlicesAnew) {
 
 // An interface moves into a pod while the Node object is being replaced. Red when what was offered before the
 // gap is forgotten: the entry that settles would be missing for a moment.
-TEST_F(DaemonTest, ANodeCreatedAnewLosesNoDeviceThatIsInMotion) {
+TEST_F(DaemonTest, ARecreatedNodeLosesNoSettlingDevice) {
   make_pf(4);
   put_policy("p", kAll);
   start();
@@ -306,7 +306,7 @@ TEST_F(DaemonTest, ANodeCreatedAnewLosesNoDeviceThatIsInMotion) {
   EXPECT_EQ(slices()[0].meta.owner_references.at(0).uid, "uid-2");
 }
 
-TEST_F(DaemonTest, TheKubeletsWipeIsRestoredAtOnce) {
+TEST_F(DaemonTest, SlicesThatAKubeletDeletesAreRestoredImmediately) {
   make_pf(200);
   put_policy("p", kAll);
   start();
@@ -430,7 +430,7 @@ TEST_F(DaemonTest, ADeviceExposurePolicyAsksForListAttributesToo) {
   EXPECT_EQ(lists, 1u) << log.all();
 }
 
-TEST_F(DaemonTest, AHostThatCannotBeListedKeepsWhatIsOffered) {
+TEST_F(DaemonTest, AHostThatCannotBeListedKeepsTheOffer) {
   make_pf(3);
   put_policy("p", kAll);
   start();
@@ -445,7 +445,7 @@ TEST_F(DaemonTest, AHostThatCannotBeListedKeepsWhatIsOffered) {
   EXPECT_EQ(log.count("host only partly readable"), 1u);
 }
 
-TEST_F(DaemonTest, TheSyncTimerFindsWhatNoEventTold) {
+TEST_F(DaemonTest, TheSyncTimerFindsChangesWithoutAnEvent) {
   make_pf(2);
   put_policy("p", kAll);
   start();
@@ -516,7 +516,7 @@ TEST_F(DaemonTest, AnEntryOfEachDriverIsRefusedOnItsOwn) {
 // A pod takes the VF: what a selector read of its interface is gone, and the VF stays offered.
 // Published while nobody could name its PF, so that no slice tells what an edit that came while no daemon ran asks for.
 // Red when a status that is written to that policy, or a new list, takes away what stands.
-TEST_F(DaemonTest, WhatStandsByAnUnknownMatchStaysUntilAPolicyIsEdited) {
+TEST_F(DaemonTest, AnEntryWithAnUnknownMatchStaysUntilAPolicyIsEdited) {
   const std::string common = "{configs: [{resourceName: common}]}";
   const std::string other = "{configs: [{resourceName: other, resourceFilters: [{pfNames: [ens9]}]}]}";
   tree.pci(kPf)

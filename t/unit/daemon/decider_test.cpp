@@ -47,7 +47,7 @@ struct DeciderTest : testing::Test {
                        }}};
 };
 
-TEST_F(DeciderTest, TheFirstFollowsAtOnceAndTheNextTogether) {
+TEST_F(DeciderTest, TheFirstChangeIsDecidedImmediatelyAndTheNextOnesTogether) {
   decider.mark("a");
   EXPECT_EQ(decided, Whys{}) << "never from inside mark()";
   run(0ms);
@@ -98,7 +98,7 @@ TEST_F(DeciderTest, ToldWhileItConcludesIsDecidedNext) {
 }
 
 // Red when what is overtaken is followed, or when changes that never end keep everything from being decided.
-TEST_F(DeciderTest, WhatIsOvertakenIsMadeAnewOnce) {
+TEST_F(DeciderTest, AnOvertakenDecisionIsRepeatedOnce) {
   decide_slowly();
   decider.mark("a");
   run(100ms);
@@ -162,7 +162,7 @@ TEST_F(DeciderTest, DecidingNowMeansWithTheChanges) {
 }
 
 // Red when anything follows from a decision that is not made in time, or when it is not tried again.
-TEST_F(DeciderTest, WhatTakesTooLongIsTriedAgainLater) {
+TEST_F(DeciderTest, ADecisionThatTakesTooLongIsRetriedLater) {
   takes_long = true;
   executor.hang_next = 2;
   decider.mark("a");
@@ -216,7 +216,7 @@ TEST_F(DeciderTest, DroppedInTheMiddleItIsSilent) {
 
 // The decision continues after prepare() and conclude() have returned.
 TEST_F(DeciderTest, ADeciderThatItsOwnHandlerDestroysEndsTheProcess) {
-  const Decider::Ports ports{scheduler, executor, log, [] { return 0.0; }};
+  const DeciderPorts ports{scheduler, executor, log, [] { return 0.0; }};
   std::unique_ptr<Decider> doomed;
   doomed = std::make_unique<Decider>(ports,
                                      Decider::Handlers{.prepare = [this] { return inputs(); },

@@ -27,7 +27,7 @@ struct ElsewhereTest : testing::Test, fixture::DaemonWorld {
 };
 
 // Red when a decision is published although a policy has narrowed it meanwhile.
-TEST_F(ElsewhereTest, WhatIsOvertakenIsMadeAnew) {
+TEST_F(ElsewhereTest, AnOvertakenDecisionIsRepeated) {
   start_slowly();
   put_exposure("p", of_type("vf"));
   run(100ms);
@@ -82,7 +82,7 @@ TEST_F(ElsewhereTest, NoChangeIsForgotten) {
 
 // Red when the Node is looked for at the decision's end alone: slices that went with it would be written
 // again.
-TEST_F(ElsewhereTest, ANodeThatGoesMeanwhileIsSeenAtOnce) {
+TEST_F(ElsewhereTest, ADeletedNodeIsNoticedDuringADecision) {
   start_slowly();
   put_exposure("p", of_type("vf"));
   run(100ms);
@@ -122,7 +122,7 @@ TEST_F(ElsewhereTest, ANodeThatGoesWhilePoliciesAreEditedAllTheTimeIsSeenAtOnce)
 
 // Red when a decision that takes too long is made on the loop, or when anything follows from its not being
 // made.
-TEST_F(ElsewhereTest, WhatTakesTooLongChangesNothingAndIsTriedAgain) {
+TEST_F(ElsewhereTest, ADecisionThatTakesTooLongChangesNothingAndIsRetried) {
   make_pf(2);
   put_exposure("p", of_type("vf"));
   start();
@@ -172,7 +172,7 @@ TEST_F(ElsewhereTest, AtTheStartNothingIsPublishedAndNothingWithdrawn) {
 
 // Red when a worker that ends after all has its say, or when each attempt takes one more worker from the
 // others.
-TEST_F(ElsewhereTest, WhatWasGivenUpHasNoSayAndTakesFewWorkers) {
+TEST_F(ElsewhereTest, AnAbandonedDecisionHasNoEffectAndBlocksFewWorkers) {
   make_pf(2);
   start();
   run(2s);

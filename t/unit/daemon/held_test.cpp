@@ -83,7 +83,7 @@ TEST_P(HeldTest, AnInterfaceThatMovesAndComesBackWritesNothing) {
 }
 
 // Red when what was bound is believed for ever: nobody would hear that the driver has not come back.
-TEST_P(HeldTest, WhatDoesNotComeBackIsBelievedInTheEnd) {
+TEST_P(HeldTest, AnInterfaceThatDoesNotReturnLosesItsPinnedFacts) {
   hold();
   bind();
   run(1min);
@@ -117,7 +117,7 @@ TEST_P(HeldTest, AFunctionThatIsGoneIsWithdrawnAlsoFromUnderAPod) {
 }
 
 // The daemon that comes next decides before it has read what is prepared, and writes only after.
-TEST_P(HeldTest, WhoComesNextWritesNothingOnceItKnows) {
+TEST_P(HeldTest, TheNextDaemonWritesNothingOnceItKnowsThePinnedFacts) {
   const hotplug::HostDevice facts = hotplug::facts_to_hold(*daemon->inventory()->find(kVf));
   bind();
   start();

@@ -52,7 +52,7 @@ struct InputsTest : testing::Test {
   fake::FakeCluster cluster{scheduler};
   fake::MemoryLog log;
   State state{.node = OwnNode(log, options)};
-  kube::Ports ports{cluster, scheduler, log, [] { return 0.5; }};
+  kube::ClusterPorts ports{cluster, scheduler, log, [] { return 0.5; }};
   publishers::ServerFeatures abilities{ports, "dra.networking", "node-a", "", [] {}};
   publishers::Reservations charges{ports,
                                    {.sriov_driver = options.sriov_driver_name,

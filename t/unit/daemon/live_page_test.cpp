@@ -73,7 +73,7 @@ TEST_F(LivePageTest, ShowsWhatStandsAndFollowsIt) {
   EXPECT_NE(said.find("\"offered\":1"), std::string::npos) << said;
 }
 
-TEST_F(LivePageTest, SaysWhoHasADevice) {
+TEST_F(LivePageTest, NamesTheClaimOfADevice) {
   fake::WireEnd& events = ask("/events");
   prepared = {{"0000:3b:02.0", "team/nic"}};
   ++more;
@@ -84,7 +84,7 @@ TEST_F(LivePageTest, SaysWhoHasADevice) {
 }
 
 // Red when a node pays for a page that nobody has open.
-TEST_F(LivePageTest, NobodyListensAndNothingIsMade) {
+TEST_F(LivePageTest, WithoutListenersNoPageIsBuilt) {
   for (int i = 0; i < 10; ++i) {
     put_policy("p", "{configs: [{resourceFilters: [{pfNames: ['ens1f0#" + std::to_string(i % 3) + "']}]}]}");
     run(1s);

@@ -69,7 +69,7 @@ constexpr const char* kBadSpec = "spec: {interfaces: [{pciAddress: '0000:3b:00.0
 constexpr const char* kSucceeded = "status: {syncStatus: Succeeded}\n";
 const std::string kGood = std::string(kGoodSpec) + kSucceeded, kBad = std::string(kBadSpec) + kSucceeded;
 
-TEST_F(NodeStateSourceTest, NothingIsAskedAsLongAsNobodyAsks) {
+TEST_F(NodeStateSourceTest, NothingIsReadWithoutDemand) {
   install();
   put(kGood);
   EXPECT_EQ(
@@ -130,7 +130,7 @@ TEST_F(NodeStateSourceTest, AKindThatIsInstalledLaterIsNoticed) {
   EXPECT_EQ(said(), "known");
 }
 
-TEST_F(NodeStateSourceTest, WhatMayNotBeReadIsNotKnown) {
+TEST_F(NodeStateSourceTest, AForbiddenReadLeavesTheStateUnknown) {
   install();
   put(kGood);
   cluster.deny("sriovnetworknodestates");
@@ -141,7 +141,7 @@ TEST_F(NodeStateSourceTest, WhatMayNotBeReadIsNotKnown) {
   EXPECT_EQ(said(), "known");
 }
 
-TEST_F(NodeStateSourceTest, AnOutageChangesNothingOfWhatIsKnown) {
+TEST_F(NodeStateSourceTest, AnOutageKeepsTheKnownState) {
   install();
   put(kBad);
   want();
@@ -159,7 +159,7 @@ TEST_F(NodeStateSourceTest, AnOutageChangesNothingOfWhatIsKnown) {
 }
 
 // Each would otherwise be called in sync.
-TEST_F(NodeStateSourceTest, WhatCannotBeUnderstoodIsNotInSync) {
+TEST_F(NodeStateSourceTest, AnInvalidObjectIsNotInSync) {
   install();
   want();
   put("spec: 7\n");
@@ -174,7 +174,7 @@ TEST_F(NodeStateSourceTest, WhatCannotBeUnderstoodIsNotInSync) {
   EXPECT_EQ(said(), "known; 0000:3b:00.0 spec.interfaces[0].mtu is a string, expected a whole number");
 }
 
-TEST_F(NodeStateSourceTest, AnotherHostIsJudgedAnew) {
+TEST_F(NodeStateSourceTest, AChangedHostIsComparedAgain) {
   install();
   put(kGood);
   want();
@@ -357,7 +357,7 @@ TEST_F(NodeStateBootTest, WhatIsIgnoredDoesNotHold) {
 TEST_F(NodeStateSourceTest, WithoutTheKindTheObjectIsNotWhatIsMissing) {
   std::vector<std::string> texts;
   NodeStateSource next({cluster, scheduler, log, [] { return 0.5; }}, {kNamespace, "a"}, {},
-                       [&](const std::string&) { texts.push_back(next.word().why); });
+                       [&](const std::string&) { texts.push_back(next.reading().why); });
   next.want(true);
   scheduler.advance(5min);
   ASSERT_FALSE(texts.empty());

@@ -20,7 +20,7 @@ config::Options options(config::ClusterSpec cluster = config::InCluster{}) {
   return out;
 }
 
-TEST(OwnNode, IsWhatItsObjectSays) {
+TEST(OwnNode, FollowsTheNodeObject) {
   fake::MemoryLog log;
   OwnNode own(log, options());
   EXPECT_FALSE(own.is_there());
@@ -42,7 +42,7 @@ TEST(OwnNode, IsWhatItsObjectSays) {
   EXPECT_EQ(log.count("Node object deleted"), 1u);
 }
 
-TEST(OwnNode, InADirectoryFlagsStandInForItAndNobodyOwnsTheSlices) {
+TEST(OwnNode, InADirectoryOptionsReplaceTheNodeAndSlicesHaveNoOwner) {
   fake::MemoryLog log;
   OwnNode own(log, options(config::ClusterDirectory{"d"}));
   EXPECT_TRUE(own.is_there());

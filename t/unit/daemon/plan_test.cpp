@@ -38,7 +38,7 @@ struct PlanTest : testing::Test {
   fake::FakeScheduler scheduler;
   fake::FakeCluster cluster{scheduler};
   fake::MemoryLog log;
-  kube::Ports ports{cluster, scheduler, log, [] { return 0.5; }};
+  kube::ClusterPorts ports{cluster, scheduler, log, [] { return 0.5; }};
   PoolPublishers offers{PoolPublisher{ports, options.sriov_driver_name, {[] {}, {}, {}, {}}},
                         PoolPublisher{ports, options.exposure_driver_name, {[] {}, {}, {}, {}}}};
   policy::Decision decision;
@@ -79,7 +79,7 @@ TEST_F(PlanTest, PFsAreQueriedAsTheDecisionAndTheNodeStateAsk) {
   const auto one = *hotplug::PciAddress::decode("0000:03:00.0");
   const auto two = *hotplug::PciAddress::decode("0000:04:00.0");
   decision.awaited_pfs = {one};
-  decision.untold_pfs = {one};
+  decision.pfs_to_query = {one};
   out_of_sync = {two};
   const Plan made = plan();
   EXPECT_EQ(made.query_again, (std::set{one, two}));

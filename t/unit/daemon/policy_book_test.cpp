@@ -135,7 +135,7 @@ TEST_F(PolicyBookTest, PoliciesAreSharedWithTheSet) {
 }
 
 // Red when an exclude that is told again is an edit, or has forgotten what it said once an edit breaks it.
-TEST_F(PolicyBookTest, AnExcludeThatIsToldAgainIsRemembered) {
+TEST_F(PolicyBookTest, AnExcludeIsKeptWhenItIsReceivedAgain) {
   const std::string spec = "selector: {cel: 'true'}, nodeSelector: {matchLabels: {a: b}}}";
   const Item<ExposurePolicy> exclude = item<ExposurePolicy>("a", "{action: exclude, " + spec);
   policy::Decision decision;

@@ -36,7 +36,7 @@ struct PoolPublisherTest : testing::Test {
   fake::MemoryLog log;
   int refused = 0;
   PoolPublisher offer{
-      kube::Ports{cluster, scheduler, log, [] { return 0.5; }},
+      kube::ClusterPorts{cluster, scheduler, log, [] { return 0.5; }},
       fixture::kDriver,
       {.on_refused = [this] { ++refused; }, .on_lost = {}, .on_settled = {}, .on_adopted = {}}};
 };
@@ -51,7 +51,7 @@ TEST_F(PoolPublisherTest, NothingIsWrittenBeforeItIsPermitted) {
   EXPECT_EQ(writes(), 1u);
 }
 
-TEST_F(PoolPublisherTest, ShowsWhatItsSourceSays) {
+TEST_F(PoolPublisherTest, ShowsTheStateOfItsSource) {
   const auto names = [](const std::vector<const kube::ResourceSlice*>& shown) {
     std::vector<std::string> out;
     for (const auto* one : shown) out.push_back(one->meta.name);
@@ -66,7 +66,7 @@ TEST_F(PoolPublisherTest, ShowsWhatItsSourceSays) {
 }
 
 // What the server refuses is kept here, told once, and tried again when somebody says so.
-TEST_F(PoolPublisherTest, WhatIsRefusedIsInQuarantine) {
+TEST_F(PoolPublisherTest, RefusedEntriesAreQuarantined) {
   cluster.on_admit = [](const fake::Request&, kube::Json&) -> std::optional<kube::Failure> {
     return kube::Failure{.code = Errc::kInvalid,
                          .http_status = 422,
@@ -86,7 +86,7 @@ TEST_F(PoolPublisherTest, WhatIsRefusedIsInQuarantine) {
   EXPECT_TRUE(offer.quarantine().empty());
 }
 
-TEST_F(PoolPublisherTest, WhileTheNodeIsGoneWhatWasDesiredIsRemembered) {
+TEST_F(PoolPublisherTest, TheDesiredPoolsAreKeptWhileTheNodeIsDeleted) {
   offer.set_desired({pool(devices(0, 2))}, kNode);
   offer.on_node_deleted();
   EXPECT_FALSE(offer.publisher().has_desired());
@@ -113,7 +113,7 @@ TEST_F(PoolPublisherTest, WhatIsPutOffIsNotWrittenUntilSomethingIsDesired) {
   EXPECT_FALSE(offer.is_put_off());
 }
 
-TEST_F(PoolPublisherTest, TellsWhatItGainsLosesAndChanges) {
+TEST_F(PoolPublisherTest, ReportsGainedLostAndChangedEntries) {
   const auto logged = [&](const std::vector<policy::DesiredPool>& pools,
                           const PoolPublisher::Origin& origin) {
     const auto difference = offer.difference(pools, origin.is_first);

@@ -33,7 +33,7 @@ struct ProblemReporterTest : testing::Test {
   ProblemReporter teller{log};
 };
 
-TEST_F(ProblemReporterTest, WhatLastsIsSaidOnce) {
+TEST_F(ProblemReporterTest, ALastingProblemIsLoggedOnce) {
   add_broken("a");
   tell({"a device is held back"});
   EXPECT_EQ(log.lines.size(), 2u) << log.all();
@@ -47,7 +47,7 @@ TEST_F(ProblemReporterTest, WhatLastsIsSaidOnce) {
   EXPECT_EQ(log.count("policy ns/b"), 1u);
 }
 
-TEST_F(ProblemReporterTest, WhatComesBackIsNews) {
+TEST_F(ProblemReporterTest, AReturningProblemIsLoggedAgain) {
   add_broken("a");
   tell({"note"});
   remove("a");
@@ -58,7 +58,7 @@ TEST_F(ProblemReporterTest, WhatComesBackIsNews) {
   EXPECT_EQ(log.lines.size(), 2u) << log.all();
 }
 
-TEST_F(ProblemReporterTest, OfOneChangeNoMoreIsSaidThanSomebodyReads) {
+TEST_F(ProblemReporterTest, MessagesOfOneChangeAreLimited) {
   for (int i = 0; i < 250; ++i) add_broken("p" + std::to_string(i));
   tell();
   EXPECT_EQ(log.lines.size(), 101u);

@@ -60,7 +60,7 @@ TEST(LeavingDeathTest, AWorkerThatNeverEndsHoldsNobody) {
 
 // Red when another file gets the number of standard output that was closed: what is printed is lost, and the exit status says
 // that it is there.
-TEST(StandardFilesDeathTest, WhatIsPrintedWhereNobodyListensFails) {
+TEST(StandardFilesDeathTest, PrintingToAClosedPipeFails) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
@@ -90,7 +90,7 @@ TEST(Opening, AKubeconfigThatIsNoneEndsWhatDoesNotGoOn) {
 }
 
 // Red when a program that is not sliced says that sliced has lost something.
-TEST(Process, WhatIsLostIsSaidInTheNameOfTheProgram) {
+TEST(Process, LostLinesAreReportedInTheNameOfTheProgram) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   std::fflush(stdout);
@@ -120,7 +120,7 @@ TEST(Process, WhatIsLostIsSaidInTheNameOfTheProgram) {
 }
 
 // Red when what somebody calls an object steers the terminal of who asks about it.
-TEST(Complain, WhatOthersWroteSteersNoTerminal) {
+TEST(Complain, ForeignTextCannotControlTheTerminal) {
   testing::internal::CaptureStderr();
   complain("policy \x1b[2J: \"x\"\n  ^\xff");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "sliced: policy \\x1b[2J: \"x\"\n  ^\\xff\n");

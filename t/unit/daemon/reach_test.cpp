@@ -56,7 +56,7 @@ struct ReachTest : testing::Test {
               }};
 };
 
-TEST_F(ReachTest, TellsOnATurnOfItsOwnAndOnceForAll) {
+TEST_F(ReachTest, ReportsOnASeparateTurnAndOnceForAllSources) {
   for (FakeSource& source : sources) {
     source.now.state = State::kLive;
     reach.note();

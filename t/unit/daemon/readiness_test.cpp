@@ -76,7 +76,7 @@ TEST_P(ReadinessTest, DeviceByDeviceAndNotByNode) {
 }
 
 // Red when nobody looks for what no event tells of.
-TEST_P(ReadinessTest, WhatIsLostWithoutAWordGoesWithTheSyncTimer) {
+TEST_P(ReadinessTest, ALossWithoutAnEventIsFoundByTheSyncTimer) {
   policy("{require: [adminMac]}");
   set_mac(0, "02:00:00:00:00:01");
   set_mac(1, "02:00:00:00:00:02");
@@ -181,7 +181,7 @@ TEST_P(ReadinessTest, WhatIsOfferedBehindAPfThatDoesNotAnswerIsExplainedByWhatIs
   policy("{require: [adminMac]}");
   const auto found = [this] {
     for (const auto& rule : policy::explain(*daemon->decision(), kVf).rules)
-      if (rule.field == "adminMac") return rule.said + ": " + rule.found;
+      if (rule.field == "adminMac") return rule.result + ": " + rule.found;
     return std::string();
   };
   run(1s);
@@ -297,7 +297,7 @@ TEST_P(ReadinessTest, HowOftenAPfIsAskedIsAnOption) {
   EXPECT_GE(asked - before, 25);
 }
 
-TEST_P(ReadinessTest, WhatIsLostGoesAtOnce) {
+TEST_P(ReadinessTest, ALostConditionWithdrawsImmediately) {
   policy("{require: [adminMac], stableFor: 2s}");
   set_mac(0, "02:00:00:00:00:01");
   set_mac(1, "02:00:00:00:00:02");
@@ -419,7 +419,7 @@ TEST_P(ReadinessTest, ARestartWritesNothingAndMakesNothingWait) {
   EXPECT_EQ(writes(), before);
 }
 
-TEST_P(ReadinessTest, ADeviceThatIsGoneForAMomentStartsAnew) {
+TEST_P(ReadinessTest, AReplacedDeviceStartsAgain) {
   policy("{require: [adminMac], stableFor: 10s}");
   set_mac(0, "02:00:00:00:00:01");
   start();

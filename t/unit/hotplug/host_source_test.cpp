@@ -90,13 +90,13 @@ struct HostSourceTest : testing::Test {
   FakeEvents::Wire wire;
   std::vector<InventoryUpdate> updates;
   std::unique_ptr<HostSource> source;
-  HostSource::ReadVfConfigs read_vf_configs;
+  ReadVfConfigs read_vf_configs;
 
   void start() {
     std::vector<std::unique_ptr<EventSource>> events;
     events.push_back(std::make_unique<FakeEvents>(wire));
     source = std::make_unique<HostSource>(
-        HostSource::Ports{scheduler, executor, view, std::move(events), log, read_vf_configs},
+        HostSourcePorts{scheduler, executor, view, std::move(events), log, read_vf_configs},
         [this](const InventoryUpdate& update) { updates.push_back(update); });
     source->start();
   }

@@ -121,8 +121,8 @@ struct NetnsLinksTest : fixture::LoopTest {
     events.push_back(make_udev_monitor(loop, UdevKind::kKernel));
     events.push_back(make_netlink_monitor(loop));
     auto source =
-        std::make_unique<HostSource>(HostSource::Ports{loop.scheduler(), executor, std::move(*view),
-                                                       std::move(events), log, read_vf_configs},
+        std::make_unique<HostSource>(HostSourcePorts{loop.scheduler(), executor, std::move(*view),
+                                                     std::move(events), log, read_vf_configs},
                                      [this](const InventoryUpdate& update) { updates.push_back(update); });
     source->start();
     EXPECT_TRUE(run_until([&] { return !updates.empty(); }));

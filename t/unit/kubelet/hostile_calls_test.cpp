@@ -138,7 +138,7 @@ TEST_F(HostileCalls, WhoOnlyLooksOnBindsNothingAndIsKeptByNobody) {
 
 // Names come from an API server; whatever it stores, no path is made of them, no line of the log, no broken spec.
 TEST_F(HostileCalls, NamesOfOddBytesAreQuotedOrRefusedAndNoPathIsMadeOfThem) {
-  settings.files.tells_metadata = settings.plan.tells_metadata = true;
+  settings.files.writes_metadata = settings.plan.writes_metadata = true;
   run();
   const std::string long_name(2'000, 'x');
   for (const std::string& odd :

@@ -160,7 +160,7 @@ class NodeHostTest : public testing::Test {
     }
     return Unit{};
   }
-  std::string driver() { return host().look(device())->driver; }
+  std::string driver() { return host().read_device(device())->driver; }
   static PreparedDevice device(const std::string& original = "igbvf") {
     return {.device = "0000-03-00-2", .pci = kVf, .vfio = VfioBinding{original, ""}};
   }
@@ -551,13 +551,13 @@ TEST_F(NodeHostTest, LooksAtAFunctionAsTheKernelHasIt) {
   tree_.pci("0000:03:00.0").id("8086", "10c9");
   vf().netdev("eth2").link("physfn", "../0000:03:00.0");
   fs::create_directories(tree_.root() + "/" + vf().path() + "/net/eth2/upper_macvlan0");
-  const auto look = host().look(device());
+  const auto look = host().read_device(device());
   ASSERT_TRUE(look) << look.error().what;
   EXPECT_EQ(look->identity, (Identity{"8086", "10ca", "0000:03:00.0"}));
   EXPECT_EQ(look->driver, "igbvf");
   EXPECT_EQ(look->uppers, std::vector<std::string>{"macvlan0"});
   vf().remove();
-  EXPECT_EQ(host().look(device()).error().code, Errc::kNotFound);
+  EXPECT_EQ(host().read_device(device()).error().code, Errc::kNotFound);
 }
 
 TEST_F(NodeHostTest, LooksAtRdma) {
@@ -565,7 +565,7 @@ TEST_F(NodeHostTest, LooksAtRdma) {
        {"infiniband/mlx5_3", "infiniband_verbs/uverbs3", "infiniband_mad/issm3", "infiniband_mad/umad3"})
     fs::create_directories(tree_.root() + "/" + vf().path() + "/" + name);
   nodes_.insert("/dev/infiniband/rdma_cm");
-  const auto look = host().look(device());
+  const auto look = host().read_device(device());
   EXPECT_EQ(look->rdma_device, "mlx5_3");
   EXPECT_EQ(look->rdma_nodes, (std::vector<std::string>{"/dev/infiniband/uverbs3", "/dev/infiniband/issm3",
                                                         "/dev/infiniband/umad3", "/dev/infiniband/rdma_cm"}));
@@ -574,7 +574,7 @@ TEST_F(NodeHostTest, LooksAtRdma) {
   fs::create_directories(mode.parent_path());
   for (const char* text : {"Y", "N"}) {
     std::ofstream(mode) << text << "\n";
-    EXPECT_EQ(host().look(device())->is_rdma_shared, text == std::string("Y"));
+    EXPECT_EQ(host().read_device(device())->is_rdma_shared, text == std::string("Y"));
   }
 }
 
@@ -588,7 +588,7 @@ TEST_F(NodeHostTest, AnInfinibandVfGoesToVfioAndBack) {
   PreparedDevice one = device("mlx5_core");
   one.pci = pci;
   one.interface = "ib1";
-  const auto look = host().look(one);
+  const auto look = host().read_device(one);
   ASSERT_TRUE(look) << look.error().what;
   EXPECT_EQ(look->identity, (Identity{"15b3", "101c", fixture::kHca}));
   EXPECT_EQ(look->interfaces, std::vector<std::string>{"ib1"});
@@ -609,9 +609,9 @@ TEST_F(NodeHostTest, AnInfinibandVfGoesToVfioAndBack) {
   const auto group = host().bind(one, {one});
   ASSERT_TRUE(group) << group.error().what;
   EXPECT_EQ(VfioNodes::decode(*group).group, "9");
-  EXPECT_EQ(host().look(one)->driver, "vfio-pci");
+  EXPECT_EQ(host().read_device(one)->driver, "vfio-pci");
   EXPECT_EQ(*host().restore(one), "");
-  EXPECT_EQ(host().look(one)->driver, "mlx5_core");
+  EXPECT_EQ(host().read_device(one)->driver, "mlx5_core");
   EXPECT_TRUE(host().restore_settings(*kept).value().is_back);
   EXPECT_EQ(setting_writes_, 0) << "nothing differs";
 }
@@ -623,23 +623,23 @@ TEST_F(NodeHostTest, LooksAtAVdpaDeviceAndWhoHasItOpen) {
   tree_.symlink("../../../" + dir.substr(4), "sys/bus/vdpa/devices/vdpa0");
   PreparedDevice one = device();
   one.vfio.reset();
-  EXPECT_EQ(host().look(one)->vdpa, (hotplug::VdpaDevice{"vdpa0", "vhost", "/dev/vhost-vdpa-3"}));
-  EXPECT_EQ(host().look(one)->in_use, "");
+  EXPECT_EQ(host().read_device(one)->vdpa, (hotplug::VdpaDevice{"vdpa0", "vhost", "/dev/vhost-vdpa-3"}));
+  EXPECT_EQ(host().read_device(one)->in_use, "");
   nodes_.clear();
   holder_ = DeviceHolder{4711, "qemu"};
-  EXPECT_NE(host().look(one)->in_use.find("process 4711 (qemu) has its vDPA device vdpa0 open"),
+  EXPECT_NE(host().read_device(one)->in_use.find("process 4711 (qemu) has its vDPA device vdpa0 open"),
             std::string::npos)
       << "without the node in the plugin's container";
   holder_.reset();
   nodes_ = {"/dev/vhost-vdpa-3"};
-  EXPECT_EQ(host().look(one)->in_use, "") << "nobody has it open";
+  EXPECT_EQ(host().read_device(one)->in_use, "") << "nobody has it open";
   group_use_ = GroupUse::kOpen;
   EXPECT_EQ(
-      host().look(one)->in_use,
+      host().read_device(one)->in_use,
       "device 0000:03:00.2 is in use: a process outside this PID namespace has its vDPA device vdpa0 open "
       "(/dev/vhost-vdpa-3), and it is released when that process ends");
   holder_ = DeviceHolder{4711, "qemu"};
-  EXPECT_NE(host().look(one)->in_use.find("process 4711 (qemu) has its vDPA device vdpa0 open"),
+  EXPECT_NE(host().read_device(one)->in_use.find("process 4711 (qemu) has its vDPA device vdpa0 open"),
             std::string::npos);
   EXPECT_EQ(asked_, std::vector<std::string>{"/dev/vhost-vdpa-3"});
 }
@@ -656,7 +656,7 @@ TEST_F(NodeHostTest, LooksAtAScalableFunction) {
   sf.identity.pf = kPf;
   tree_.write(pf.path() + "/mlx5_core.sf.4/sfnum", "88");
   sf.identity.product = "sf88", sf.identity.vendor = "15b3";
-  const auto look = host().look(sf);
+  const auto look = host().read_device(sf);
   ASSERT_TRUE(look) << look.error().what;
   EXPECT_EQ(look->rdma_device, "mlx5_12");
   EXPECT_EQ(look->rdma_nodes, std::vector<std::string>{"/dev/infiniband/uverbs12"});
@@ -665,7 +665,8 @@ TEST_F(NodeHostTest, LooksAtAScalableFunction) {
   EXPECT_EQ(refusal(sf, KnownEntry(), *look), "");
   sf.identity.product = "sf99";
   EXPECT_NE(refusal(sf, KnownEntry(), *look), "") << "another one has its name";
-  EXPECT_EQ(host().look(sf).error().code, Errc::kNotFound) << "it is gone, and made again as another one";
+  EXPECT_EQ(host().read_device(sf).error().code, Errc::kNotFound)
+      << "it is gone, and made again as another one";
   sf.identity.product = "sf88";
   sf.identity.pf = "0000:3b:00.0";
   EXPECT_NE(refusal(sf, KnownEntry(), *look), "");
@@ -677,7 +678,7 @@ TEST_F(NodeHostTest, LooksAtAScalableFunction) {
   tree_.symlink("../../../" + dir.substr(4) + "/vdpa5", "sys/bus/vdpa/devices/vdpa5");
   PreparedDevice alone{.pool = "node-a/0000-03-00-0", .device = "sf5-0000-03-00-0"};
   alone.identity = {"15b3", "sf5", kPf};
-  const auto seen = host().look(alone);
+  const auto seen = host().read_device(alone);
   ASSERT_TRUE(seen) << seen.error().what;
   EXPECT_EQ(seen->vdpa.node, "/dev/vhost-vdpa-0");
   EXPECT_EQ(seen->identity, alone.identity);
@@ -700,15 +701,15 @@ TEST_F(NodeHostTest, FindsTheNodesOfASoftwareRdmaDevice) {
   }
   nodes_.insert("/dev/infiniband/rdma_cm");
   const std::vector<std::string> nodes = {"/dev/infiniband/uverbs1", "/dev/infiniband/rdma_cm"};
-  const auto look = host().look(device());
+  const auto look = host().read_device(device());
   ASSERT_TRUE(look) << look.error().what;
   EXPECT_EQ(look->rdma_device, "rxe1");
   EXPECT_EQ(look->rdma_nodes, nodes);
   PreparedDevice link{.device = "eth2", .interface = "eth2"};
-  EXPECT_EQ(host().look(link)->rdma_nodes, nodes);
+  EXPECT_EQ(host().read_device(link)->rdma_nodes, nodes);
   link.interface = "eth3";
   fs::create_directories(tree_.root() + "/sys/class/net/eth3");
-  EXPECT_EQ(host().look(link)->rdma_device, "");
+  EXPECT_EQ(host().read_device(link)->rdma_device, "");
 }
 
 TEST_F(NodeHostTest, BindsByOverrideAndRestores) {
@@ -834,7 +835,8 @@ TEST_F(NodeHostTest, WhatTheKernelSaysIsOpenIsNotTakenThoughNoProcessIsSeen) {
               "kubeletPlugin.hostPID)";
     EXPECT_TRUE(restored.error().what.starts_with(why)) << restored.error().what;
     EXPECT_FALSE(host().set_mac(device(), "02:00:00:00:00:77"));
-    EXPECT_EQ(host().look(device())->in_use, restored.error().what) << "nor is it given to another claim";
+    EXPECT_EQ(host().read_device(device())->in_use, restored.error().what)
+        << "nor is it given to another claim";
   }
   EXPECT_TRUE(writes_.empty());
   group_use_ = GroupUse::kFree;
@@ -855,11 +857,11 @@ TEST_F(NodeHostTest, AVariantDriverOfVfioKeepsTheFunction) {
     const std::string registered = tree_.root() + "/" + vf().path() + "/vfio-dev";
     if (!has_usual_name) fs::create_directories(registered + "/vfio3");
     writes_.clear();
-    EXPECT_TRUE(host().look(device(variant))->is_on_vfio) << variant;
+    EXPECT_TRUE(host().read_device(device(variant))->is_on_vfio) << variant;
     EXPECT_EQ(host().bind(device(variant), {}).value(), "7") << variant;
     sees_processes_ = false;
     group_use_ = GroupUse::kOpen;
-    EXPECT_NE(host().look(device(variant))->in_use, "") << "another claim does not get what is open";
+    EXPECT_NE(host().read_device(device(variant))->in_use, "") << "another claim does not get what is open";
     group_use_ = GroupUse::kFree;
     sees_processes_ = true;
     for (const std::string& original : {std::string(variant), std::string()})
@@ -870,11 +872,11 @@ TEST_F(NodeHostTest, AVariantDriverOfVfioKeepsTheFunction) {
     fs::remove_all(registered);
   }
   // A kernel before 6.1 has no class vfio-dev: the module shows what it is.
-  EXPECT_FALSE(host().look(device())->is_on_vfio);
+  EXPECT_FALSE(host().read_device(device())->is_on_vfio);
   fs::create_directories(tree_.root() + "/sys/module/vfio_pci_core/holders/acme");
   fs::create_directory_symlink("../../../../module/acme",
                                tree_.root() + "/sys/bus/pci/drivers/acme_migrate/module");
-  EXPECT_TRUE(host().look(device())->is_on_vfio);
+  EXPECT_TRUE(host().read_device(device())->is_on_vfio);
   // What an earlier version took from a variant driver goes back to it.
   vf().driver("vfio-pci");
   fs::create_directories(tree_.root() + "/sys/bus/pci/drivers/mlx5_vfio_pci");
@@ -967,7 +969,7 @@ TEST_F(NodeHostTest, TheInterfaceOfAVirtioFunctionIsTheFunctions) {
   tree_.vlan("eth1.5", 5, "eth1");
   links_ = {{.ifindex = 4, .name = "eth1", .mac = "02:00:00:00:00:0b", .mtu = 9000}};
   PreparedDevice virtio{.device = "0000-00-03-0", .pci = "0000:00:03.0", .interface = "eth1"};
-  const auto look = host().look(virtio);
+  const auto look = host().read_device(virtio);
   ASSERT_TRUE(look) << look.error().what;
   EXPECT_EQ(look->interfaces, std::vector<std::string>{"eth1"});
   EXPECT_EQ(look->uppers, std::vector<std::string>{"eth1.5"});
@@ -977,7 +979,7 @@ TEST_F(NodeHostTest, TheInterfaceOfAVirtioFunctionIsTheFunctions) {
   PreparedDevice other = NodeHostTest::device();
   other.vfio.reset();
   other.config.if_name = "eth1";
-  EXPECT_EQ(host().look(other)->name_holder, "0000:00:03.0");
+  EXPECT_EQ(host().read_device(other)->name_holder, "0000:00:03.0");
   links_[0].mtu = 1400, links_[0].name = "net1";
   tree_.remove_netdev("eth1.5");
   tree_.rename_netdev("eth1", "net1");
@@ -1088,7 +1090,7 @@ TEST_F(NodeHostTest, ThePfGivesItsVfAnAddress) {
   macs_["7-1"] = "02:00:00:00:00:99";
   PreparedDevice one = device();
   one.mac = "02:00:00:00:00:0a";
-  EXPECT_EQ(host().look(one)->admin_mac, "02:00:00:00:00:99");
+  EXPECT_EQ(host().read_device(one)->admin_mac, "02:00:00:00:00:99");
   ASSERT_TRUE(host().set_mac(one, one.mac));
   EXPECT_EQ(macs_["7-1"], one.mac);
   ASSERT_TRUE(host().set_mac(one, one.mac));
@@ -1131,7 +1133,7 @@ TEST_F(NodeHostTest, AVfsAddressIsSetThroughTheUplinkAndNoRepresentor) {
   add({"enp3s0f0np0", "p0", "5", "0a0b"});
   ASSERT_TRUE(host().set_mac(one, one.mac));
   EXPECT_EQ(macs_["5-1"], one.mac);
-  EXPECT_EQ(host().look(one)->admin_mac, one.mac);
+  EXPECT_EQ(host().read_device(one)->admin_mac, one.mac);
 }
 
 TEST_F(NodeHostTest, WhichFunctionOfThePfHasTheAddressIsFoundAsFarAsItCanBeRead) {
@@ -1147,29 +1149,29 @@ TEST_F(NodeHostTest, WhichFunctionOfThePfHasTheAddressIsFoundAsFarAsItCanBeRead)
   one.mac = kMac;
   for (const bool is_on_vfio : {true, false}) {
     if (!is_on_vfio) one.vfio.reset();
-    EXPECT_EQ(host().look(one)->mac_holder, "") << "its own";
+    EXPECT_EQ(host().read_device(one)->mac_holder, "") << "its own";
     macs_["7-2"] = kMac;
-    EXPECT_EQ(host().look(one)->mac_holder, "VF 2 (0000:03:00.3) of its PF");
+    EXPECT_EQ(host().read_device(one)->mac_holder, "VF 2 (0000:03:00.3) of its PF");
     macs_["7-2"] = kNoMac;
   }
   tree_.netdev_attr("ens1f0", "address", "02:00:00:00:00:0A");
-  EXPECT_EQ(host().look(one)->mac_holder, "its PF 0000:03:00.0");
+  EXPECT_EQ(host().read_device(one)->mac_holder, "its PF 0000:03:00.0");
   tree_.netdev_attr("ens1f0", "address", "02:00:00:00:00:99");
   tree_.pci(kOther).netdev("eth3");
   tree_.netdev_attr("eth3", "address", kMac);
-  EXPECT_EQ(host().look(one)->mac_holder, "VF 2 (0000:03:00.3) of its PF") << "its interface has it";
+  EXPECT_EQ(host().read_device(one)->mac_holder, "VF 2 (0000:03:00.3) of its PF") << "its interface has it";
   // A network's configuration gives an address as well.
   one.mac.clear();
   for (const std::string network :
        {R"({"type":"sriov","mac":"02:00:00:00:00:99"})",
         R"({"plugins":[{"type":"host-device"},{"type":"tuning","mac":"02:00:00:00:00:99"}]})"}) {
     one.network = network;
-    EXPECT_EQ(host().look(one)->mac_holder, "its PF 0000:03:00.0") << network;
-    EXPECT_EQ(host().look(one)->mac_held, "02:00:00:00:00:99");
+    EXPECT_EQ(host().read_device(one)->mac_holder, "its PF 0000:03:00.0") << network;
+    EXPECT_EQ(host().read_device(one)->mac_held, "02:00:00:00:00:99");
   }
   one.network = R"({"type":"sriov","mac":"02:00:00:00:00:0b"})";
   one.mac = "02:00:00:00:00:0c";
-  EXPECT_EQ(host().look(one)->mac_holder, "");
+  EXPECT_EQ(host().read_device(one)->mac_holder, "");
 }
 
 // A macvlan on a VLAN of a PF has its address in the PF's filter. Red when it gets that of one of the PF's VFs.
@@ -1189,9 +1191,9 @@ TEST_F(NodeHostTest, AFunctionBelowALinkThatHasTheAddressIsFound) {
     PreparedDevice one{.device = link, .interface = link};
     one.network = R"({"type":"macvlan","mac":"02:00:00:00:00:0a"})";
     macs_ = {{"7-1", std::string(kNoMac)}};
-    EXPECT_EQ(host().look(one)->mac_holder, "") << link;
+    EXPECT_EQ(host().read_device(one)->mac_holder, "") << link;
     macs_ = {{"7-1", kMac}};
-    const auto look = host().look(one);
+    const auto look = host().read_device(one);
     ASSERT_TRUE(look.ok()) << look.error().what;
     EXPECT_EQ(look->mac_holder, link == "br1" ? "" : "VF 1 (0000:03:00.2) of its PF below " + link);
     EXPECT_EQ(look->lower_pfs, link == "br1" ? std::vector<std::string>() : std::vector<std::string>{kPf});
@@ -1204,12 +1206,12 @@ TEST_F(NodeHostTest, WhatHasTheNameOfThePodsInterfaceIsFound) {
   tree_.pci(kOther).id("8086", "10ca").netdev("eth3");
   tree_.bridge("docker0");
   PreparedDevice one = device();
-  EXPECT_EQ(host().look(one)->name_holder, std::nullopt) << "no name is wanted";
+  EXPECT_EQ(host().read_device(one)->name_holder, std::nullopt) << "no name is wanted";
   for (const auto& [name, holder] :
        {std::pair("net1", std::optional<std::string>()), std::pair("docker0", std::optional<std::string>("")),
         std::pair("eth3", std::optional<std::string>(kOther))}) {
     one.config.if_name = name;
-    EXPECT_EQ(host().look(one)->name_holder, holder) << name;
+    EXPECT_EQ(host().read_device(one)->name_holder, holder) << name;
   }
   // The kernel refuses a name that is another interface's alternative one, too.
   links_ = {{.ifindex = 3, .name = "eth3", .parent = kOther, .alternative_names = {"net1"}},
@@ -1218,11 +1220,11 @@ TEST_F(NodeHostTest, WhatHasTheNameOfThePodsInterfaceIsFound) {
        {std::pair("net1", std::optional<std::string>(kOther)),
         std::pair("net2", std::optional<std::string>("")), std::pair("net3", std::optional<std::string>())}) {
     one.config.if_name = name;
-    EXPECT_EQ(host().look(one)->name_holder, holder) << name;
+    EXPECT_EQ(host().read_device(one)->name_holder, holder) << name;
   }
   links_ = {{.ifindex = 2, .name = "eth2", .parent = kVf, .alternative_names = {"net1"}}};
   one.config.if_name = "net1";
-  EXPECT_EQ(host().look(one)->name_holder, std::nullopt) << "it is its own";
+  EXPECT_EQ(host().read_device(one)->name_holder, std::nullopt) << "it is its own";
 }
 
 TEST_F(NodeHostTest, InterfacesThatTheKernelDoesNotMoveAreFound) {
@@ -1231,11 +1233,11 @@ TEST_F(NodeHostTest, InterfacesThatTheKernelDoesNotMoveAreFound) {
   links_ = {{.ifindex = 2, .name = "eth2"},
             {.ifindex = 3, .name = "br0", .is_netns_immutable = true},
             {.ifindex = 4, .name = "eth9", .is_netns_immutable = true}};
-  EXPECT_TRUE(host().look(device())->immovable_interfaces.empty()) << "others are";
+  EXPECT_TRUE(host().read_device(device())->immovable_interfaces.empty()) << "others are";
   links_[0].is_netns_immutable = true;
-  EXPECT_EQ(host().look(device())->immovable_interfaces, std::vector<std::string>{"eth2"});
+  EXPECT_EQ(host().read_device(device())->immovable_interfaces, std::vector<std::string>{"eth2"});
   const PreparedDevice bridge{.pool = "node-a/net", .device = "br0", .interface = "br0"};
-  EXPECT_EQ(host().look(bridge)->immovable_interfaces, std::vector<std::string>{"br0"});
+  EXPECT_EQ(host().read_device(bridge)->immovable_interfaces, std::vector<std::string>{"br0"});
 }
 
 TEST_F(NodeHostTest, AnAddressThatThePfDoesNotReportIsAnError) {
@@ -1244,7 +1246,7 @@ TEST_F(NodeHostTest, AnAddressThatThePfDoesNotReportIsAnError) {
   tree_.netdev_attr("ens1f0", "ifindex", "7");
   PreparedDevice one = device();
   one.mac = "02:00:00:00:00:0a";
-  const auto look = host().look(one);
+  const auto look = host().read_device(one);
   ASSERT_FALSE(look) << "which address to give back is unknown";
   fixture::expect_golden(look.error().what);
   keeps_mac_ = true;

@@ -288,9 +288,9 @@ PreparedDevice first(const ClaimText& text) { return planned(text)->devices[0]; 
 TEST(Edits, NameWhatWorkloadsKnow) {
   ClaimText text = of_two();
   text.configs = {config({{"netAttachDefName", "fast"}, {"addVhostMount", true}})};
-  const HostLook look{.rdma_device = "mlx5_3",
-                      .rdma_nodes = {"/dev/infiniband/uverbs3", "/dev/infiniband/umad3",
-                                     "/dev/infiniband/issm3", "/dev/infiniband/rdma_cm"}};
+  const DeviceSnapshot look{.rdma_device = "mlx5_3",
+                            .rdma_nodes = {"/dev/infiniband/uverbs3", "/dev/infiniband/umad3",
+                                           "/dev/infiniband/issm3", "/dev/infiniband/rdma_cm"}};
   const cdi::Edits edits = edits_of(first(text), look);
   EXPECT_EQ(edits.env, (std::vector<std::string>{
                            "SRIOVNETWORK_VF_DEVICE_0000_03_00_2=0000:03:00.2",

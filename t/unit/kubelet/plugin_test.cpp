@@ -25,11 +25,11 @@ struct KubeletPlugin : fixture::LoopTest {
   ~KubeletPlugin() override { fs::remove_all(root); }
   std::unique_ptr<Plugin> make(const std::string& pod_uid = "") {
     return std::make_unique<Plugin>(
-        Plugin::Ports{.loop = loop,
-                      .log = log,
-                      .preparer = preparer,
-                      .clock = [] { return int64_t{0}; },
-                      .on_other_program = [this] { ++others_told; }},
+        PluginPorts{.loop = loop,
+                    .log = log,
+                    .preparer = preparer,
+                    .clock = [] { return int64_t{0}; },
+                    .on_other_program = [this] { ++others_told; }},
         Plugin::Settings{.directories = {.plugins = root + "/plugins", .registrar = root + "/reg"},
                          .pod_uid = pod_uid},
         std::vector<Plugin::Driver>{{"a.example", [] { return std::vector<DeviceHealth>(); }},

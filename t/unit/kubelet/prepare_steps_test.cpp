@@ -442,7 +442,7 @@ TEST_F(PodsMac, MultusIsToldAndTheVfIsLeftAlone) {
 class ToldPods : public sample::PreparerWorld {
  protected:
   ToldPods() {
-    settings.files.tells_metadata = settings.plan.tells_metadata = true;
+    settings.files.writes_metadata = settings.plan.writes_metadata = true;
     run();
   }
   static ClaimText of_two() {
@@ -529,7 +529,7 @@ TEST_F(ToldPods, WhatNobodyOwnsGoesAtTheStart) {
 TEST_F(ToldPods, OffNothingIsWrittenAndWhatWasThereStillGoes) {
   const ClaimText text = put(of_two());
   prepare(text);
-  settings.files.tells_metadata = settings.plan.tells_metadata = false;
+  settings.files.writes_metadata = settings.plan.writes_metadata = false;
   run();
   EXPECT_EQ(prepare(text)->devices[0].cdi_ids.size(), 2u);
   EXPECT_EQ(unprepare(request(text)), "");

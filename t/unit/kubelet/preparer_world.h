@@ -37,8 +37,7 @@ class PreparerWorld : public testing::Test {
   void run() {
     preparer.reset();
     preparer = std::make_unique<ClaimPreparer>(
-        ClaimPreparer::Ports{cluster, scheduler, executor, log, std::make_shared<fake::FakeHost>(node),
-                             interfaces},
+        PreparerPorts{cluster, scheduler, executor, log, std::make_shared<fake::FakeHost>(node), interfaces},
         ClaimPreparer::Knowledge{[this] { return waits_for; },
                                  [this](const std::string&, const std::string& pool,
                                         const std::string& entry) { return find(pool, entry); },

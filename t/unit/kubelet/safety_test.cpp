@@ -224,7 +224,7 @@ TEST(Safety, AnInterfaceThatTheKernelDoesNotMoveIsRefusedForANetworkThatMovesIt)
   device.interface = "eth2";
   device.holding.is_exclusive = true;
   device.config.nad_namespace = "ns", device.config.nad_name = "moved";
-  const HostLook look{.immovable_interfaces = {"eth2"}};
+  const DeviceSnapshot look{.immovable_interfaces = {"eth2"}};
   EXPECT_EQ(immovable_refusal(device, look), "") << "no network";
   device.network = R"({"type":"host-device"})";
   fixture::expect_golden(immovable_refusal(device, look));
@@ -244,7 +244,7 @@ TEST(Safety, AnotherFunctionBehindTheAddressIsAnotherDevice) {
   const KnownEntry known = sample::vf("0000-03-00-2");
   PreparedDevice device = of_sriov("0000-03-00-2");
   device.identity = {"8086", "10ca", "0000:03:00.0"};
-  const HostLook same{.identity = device.identity};
+  const DeviceSnapshot same{.identity = device.identity};
   EXPECT_EQ(refusal(device, known, same), "");
   for (const Identity& now :
        {Identity{"15b3", "10ca", "0000:03:00.0"}, Identity{"8086", "1234", "0000:03:00.0"},
@@ -257,7 +257,7 @@ TEST(Safety, AnotherFunctionBehindTheAddressIsAnotherDevice) {
 TEST(Safety, AnRdmaDeviceMovesOnlyWhereEachHasOneNamespace) {
   const KnownEntry known = sample::vf("0000-03-00-2");
   PreparedDevice device = of_sriov("0000-03-00-2");
-  const HostLook shared{.is_rdma_shared = true};
+  const DeviceSnapshot shared{.is_rdma_shared = true};
   EXPECT_EQ(refusal(device, known, shared), "");
   device.config.network = NativeNetwork{};
   EXPECT_EQ(refusal(device, known, shared), "");
@@ -270,7 +270,7 @@ TEST(Safety, WhatStandsOnTheInterfaceIsTheHosts) {
   KnownEntry known = sample::vf("0000-03-00-2");
   PreparedDevice device = of_sriov("0000-03-00-2");
   device.interface = "eth2";
-  const HostLook used{.uppers = {"macvlan0", "br0"}};
+  const DeviceSnapshot used{.uppers = {"macvlan0", "br0"}};
   EXPECT_EQ(refusal(device, known, used),
             "device node-a/0000-03-00-2 is used by the host: macvlan0, br0 stand on its interface eth2");
   known.host_use.is_any = true;

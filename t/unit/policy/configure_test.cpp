@@ -61,7 +61,7 @@ struct World {
   }
   std::vector<MissingMac> missing() {
     const Decision decision = decide_now();
-    NodeStateWord word;
+    NodeStateReading word;
     if (!state.empty()) {
       const auto yaml =
           kube::decode_yaml("metadata: {name: n1, namespace: operator}\n" + state).documents.at(0);

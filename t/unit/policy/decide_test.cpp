@@ -598,7 +598,7 @@ TEST(Explain, RulesAreBoundedAndTheOneThatDecidesIsThere) {
   for (const size_t most : {0u, 50u}) {
     const Explanation some = explain(decision, vf, most);
     ASSERT_EQ(some.rules.size(), most + 1);
-    EXPECT_EQ(some.rules.back().said, "match");
+    EXPECT_EQ(some.rules.back().result, "match");
     EXPECT_GT(some.rules_left_out, 50u);
     EXPECT_EQ(some.summary, explain(decision, vf).summary);
   }
@@ -628,7 +628,7 @@ TEST(Explain, NamesFieldValueFoundAndValueWanted) {
 
   const Explanation offered = explain(decision, VfHost::vf_address(kPf, 1));
   EXPECT_EQ(offered.outcome, "offered");
-  EXPECT_EQ(offered.rules.back().said, "match");
+  EXPECT_EQ(offered.rules.back().result, "match");
   EXPECT_EQ(offered.summary, "offered as 0000-3b-00-2 by policy ns/b, spec.configs[0].resourceFilters[1]");
 
   EXPECT_EQ(explain(decision, kPf).outcome, "not-a-vf");

@@ -130,7 +130,7 @@ TEST(Drift, APfIsAskedWhereTheRestIsInSync) {
     now.asks_pfs = world.asks_pfs;
     const NodeState state = in_sync({std::make_shared<const SriovNodeState>(world.state), "", false}, now);
     EXPECT_TRUE(state.is_known);
-    return state.by_word.contains(kPf);
+    return state.by_vf_settings.contains(kPf);
   };
   EXPECT_TRUE(asked([](DriftWorld&) {}));
   EXPECT_TRUE(asked([](DriftWorld& w) { w.at(0).enforced->mac = "00:00:00:00:00:00"; }));

@@ -264,12 +264,12 @@ TEST_F(Away, WhatStandsInASliceKeepsItsVerdict) {
   const std::string name = attribute("ifName") + " == \"x\"", other = attribute("mtu") + " == 9000";
   published.exposure = {kVfEntry};
   EXPECT_EQ(decide_with({name}), "exclude-unknown") << "nothing is recorded";
-  published.stood_under[kVf] = {exclude_record({name})};
+  published.exclude_records[kVf] = {exclude_record({name})};
   EXPECT_EQ(decide_with({name}), "offered");
   EXPECT_EQ(decide_with({name, attribute("vendor") + " == \"15b3\""}), "offered") << "and another one";
   EXPECT_EQ(decide_with({name, other}), "exclude-unknown") << "another one that asks";
   EXPECT_EQ(decide_with({other}), "exclude-unknown") << "an edited one";
-  published.stood_under[kVf] = {exclude_record({other, name})};
+  published.exclude_records[kVf] = {exclude_record({other, name})};
   EXPECT_EQ(decide_with({name}), "offered") << "one that went";
   published.exposure.clear();
   EXPECT_EQ(decide_with({name}), "exclude-unknown") << "it no longer stands there";
@@ -331,11 +331,11 @@ TEST_F(Away, WhatAnExcludeHasNotBeenAskedIsNotRecorded) {
   const std::string cheap = attribute("mtu") + " == 9000",
                     dear = "lists.range(100).all(x, x >= 0) && " + attribute("ifName") + " == \"x\"";
   published.exposure = {kVfEntry};
-  published.stood_under[kVf] = {exclude_record({cheap})};
+  published.exclude_records[kVf] = {exclude_record({cheap})};
   budgets.selectors = {200, 100};
   ASSERT_EQ(decide_with({cheap, dear}), "offered") << "what is published stays";
   EXPECT_EQ(last.pools.at(std::string(kExposureDriver)).at(0).excludes, exclude_record({cheap}));
-  published.stood_under[kVf] = {last.pools.at(std::string(kExposureDriver)).at(0).excludes};
+  published.exclude_records[kVf] = {last.pools.at(std::string(kExposureDriver)).at(0).excludes};
   budgets = {};
   EXPECT_EQ(decide_with({cheap, dear}), "exclude-unknown");
 }

@@ -39,7 +39,7 @@ struct World {
   std::string entry = "0000-03-00-2", pool = "n1/net";
   Draft draft;
   int drafts = 0, unreadable = -1;
-  PolicyKind kind = PolicyKind::kExposure;
+  PolicyType kind = PolicyType::kExposure;
   bool is_exclusive = true;
   std::string group, base;
   bool is_moved = false;
@@ -137,11 +137,11 @@ TEST(Gates, TheKernelsAnswerDecidesWhetherAnInterfaceMoves) {
 }
 
 TEST(Gates, BothKindsAskTheSame) {
-  for (const PolicyKind kind : {PolicyKind::kSriov, PolicyKind::kExposure}) {
+  for (const PolicyType kind : {PolicyType::kSriov, PolicyType::kExposure}) {
     World world;
     world.kind = kind;
     EXPECT_EQ(world.said(), "");
-    (kind == PolicyKind::kSriov ? world.in.quarantine.sriov : world.in.quarantine.exposure)[""] = {
+    (kind == PolicyType::kSriov ? world.in.quarantine.sriov : world.in.quarantine.exposure)[""] = {
         content_hash(*world.draft.entry), "refused before"};
     EXPECT_EQ(world.said(), "refused");
     world.in.settings.readiness.mtu_at_least = 9000;
@@ -155,7 +155,7 @@ TEST(Gates, BothKindsAskTheSame) {
 
 // Red when what was offered in this boot goes, or when the name of the other kind's entry counts.
 TEST(Gates, BeforeTheNodeIsConfiguredOnlyWhatWasOfferedInThisBootPasses) {
-  for (const PolicyKind kind : {PolicyKind::kSriov, PolicyKind::kExposure}) {
+  for (const PolicyType kind : {PolicyType::kSriov, PolicyType::kExposure}) {
     World world;
     world.kind = kind;
     auto& now = world.in.unconfigured;
@@ -163,7 +163,7 @@ TEST(Gates, BeforeTheNodeIsConfiguredOnlyWhatWasOfferedInThisBootPasses) {
     EXPECT_EQ(world.said(), "");
     now.why = "f: there is no such file";
     EXPECT_EQ(world.said(), "");
-    (kind == PolicyKind::kSriov ? now.sriov : now.exposure).clear();
+    (kind == PolicyType::kSriov ? now.sriov : now.exposure).clear();
     EXPECT_EQ(world.said(), "unconfigured");
   }
 }

@@ -315,11 +315,11 @@ constexpr const char* kExposes = R"(
 
 struct Deciding : World {
   Deciding() { in.node.name = "n1"; }
-  void policies(PolicyKind kind, const std::string& readiness) {
-    std::string text = kind == PolicyKind::kSriov ? kOffersVfs : kExposes;
+  void policies(PolicyType kind, const std::string& readiness) {
+    std::string text = kind == PolicyType::kSriov ? kOffersVfs : kExposes;
     text.replace(text.find("READINESS"), 9, readiness);
     const kube::Json object = kube::decode_yaml(text).documents.at(0);
-    if (kind == PolicyKind::kSriov)
+    if (kind == PolicyType::kSriov)
       in.policies = std::make_shared<const PolicySet>(
           make_policy_set(share(std::vector{decode_sriov_policy(object)}), {}));
     else
@@ -340,10 +340,10 @@ struct Deciding : World {
   Inputs in;
 };
 
-constexpr PolicyKind kBoth[] = {PolicyKind::kSriov, PolicyKind::kExposure};
+constexpr PolicyType kBoth[] = {PolicyType::kSriov, PolicyType::kExposure};
 
 TEST(Readiness, WhatIsNotReadyIsHeldBackAndNamed) {
-  for (const PolicyKind kind : kBoth) {
+  for (const PolicyType kind : kBoth) {
     Deciding world;
     world.policies(kind, "{require: [adminMac, udevInitialized], mtuAtLeast: 9000}");
     EXPECT_EQ(world.said().substr(0, 9), "offered: ") << world.said();
@@ -361,7 +361,7 @@ TEST(Readiness, WhatIsNotReadyIsHeldBackAndNamed) {
     EXPECT_EQ(decision.unready.begin()->first, "adminMac; mtuAtLeast");
     bool is_rule_there = false;
     for (const Rule& rule : explain(decision, kVf).rules)
-      is_rule_there |= rule.place == "spec.readiness" && rule.field == "adminMac" && rule.said == "no";
+      is_rule_there |= rule.place == "spec.readiness" && rule.field == "adminMac" && rule.result == "no";
     EXPECT_TRUE(is_rule_there);
   }
 }
@@ -381,7 +381,7 @@ TEST(Readiness, DevicesThatWaitForOneThingAreOneReasonWithACount) {
 
 TEST(Readiness, NothingIsAskedOfPfsForWhatTheKernelTells) {
   Deciding world;
-  world.policies(PolicyKind::kSriov, "{require: [udevInitialized]}");
+  world.policies(PolicyType::kSriov, "{require: [udevInitialized]}");
   world.host.at(kVf).netdev->is_initialized = false;
   const Decision decision = world.decide();
   EXPECT_EQ(decision.verdicts.at(kVf).outcome, Outcome::kNotReady);
@@ -389,7 +389,7 @@ TEST(Readiness, NothingIsAskedOfPfsForWhatTheKernelTells) {
 }
 
 TEST(Readiness, TheDefaultWaitsForUdevdAlone) {
-  for (const PolicyKind kind : kBoth) {
+  for (const PolicyType kind : kBoth) {
     Deciding world;
     world.policies(kind, "{}");
     world.host.at(kVf).enforced.reset();
@@ -407,9 +407,9 @@ TEST(Readiness, TheDefaultWaitsForUdevdAlone) {
 
 TEST(Readiness, WhatOneKindHoldsBackTheOtherDoesNotOffer) {
   Deciding world;
-  world.policies(PolicyKind::kSriov, "{require: [adminMac]}");
+  world.policies(PolicyType::kSriov, "{require: [adminMac]}");
   auto sriov = world.in.policies->sriov;
-  world.policies(PolicyKind::kExposure, "{require: []}");
+  world.policies(PolicyType::kExposure, "{require: []}");
   world.in.policies =
       std::make_shared<const PolicySet>(make_policy_set(sriov, {}, world.in.policies->exposures));
   world.host.at(kVf).enforced->mac = "00:00:00:00:00:00";
@@ -421,7 +421,7 @@ TEST(Readiness, WhatOneKindHoldsBackTheOtherDoesNotOffer) {
 // Time.
 
 TEST(Readiness, AnAdditionWaitsUntilItHasBeenReadyForLongEnough) {
-  for (const PolicyKind kind : kBoth) {
+  for (const PolicyType kind : kBoth) {
     Deciding world;
     world.policies(kind, "{require: [adminMac], stableFor: 2s}");
     world.in.tracks[kVf] =
@@ -440,7 +440,7 @@ TEST(Readiness, AnAdditionWaitsUntilItHasBeenReadyForLongEnough) {
 
 struct Offered : Deciding {
   // Offered at that time, and ready since then.
-  Offered(PolicyKind kind, const std::string& readiness, TimePoint offered, TimePoint since) {
+  Offered(PolicyType kind, const std::string& readiness, TimePoint offered, TimePoint since) {
     policies(kind, readiness);
     in.now = offered;
     in.before = std::make_shared<const DesiredPools>(decide().pools);
@@ -456,7 +456,7 @@ struct Offered : Deciding {
 };
 
 TEST(Readiness, WhatStandsIsNotMadeToWait) {
-  for (const PolicyKind kind : kBoth) {
+  for (const PolicyType kind : kBoth) {
     Offered world(kind, "{require: [adminMac], stableFor: 1h}", TimePoint(90s), TimePoint(80s));
     EXPECT_EQ(world.said().substr(0, 9), "offered: ")
         << "a policy that asks for more time takes nothing back";
@@ -466,7 +466,7 @@ TEST(Readiness, WhatStandsIsNotMadeToWait) {
 }
 
 TEST(Readiness, WhatFollowsALoss) {
-  for (const PolicyKind kind : kBoth) {
+  for (const PolicyType kind : kBoth) {
     Offered withdrawn(kind, "{require: [adminMac]}", TimePoint(90s), TimePoint(80s));
     withdrawn.lose(TimePoint(97s));
     fixture::expect_golden(withdrawn.said());
@@ -494,7 +494,7 @@ TEST(Readiness, WhatFollowsALoss) {
     EXPECT_TRUE(taints().empty());
     tainted.lose(TimePoint(97s));
     const std::string driver =
-        kind == PolicyKind::kSriov ? "sriovnetwork.k8snetworkplumbingwg.io" : "dra.networking";
+        kind == PolicyType::kSriov ? "sriovnetwork.k8snetworkplumbingwg.io" : "dra.networking";
     EXPECT_EQ(taints(), (std::vector<kube::Taint>{{driver + "/not-ready", "adminMac", "NoSchedule"}}));
     EXPECT_NE(
         tainted.said().find(", with taint " + driver +
@@ -538,7 +538,7 @@ TEST(Readiness, WhatFollowsALinkThatGoesDown) {
           }
     return out;
   };
-  for (const PolicyKind kind : kBoth)
+  for (const PolicyType kind : kBoth)
     for (const std::string effect : {"NoSchedule", "NoExecute", "None"}) {
       SCOPED_TRACE(effect);
       const std::string readiness =
@@ -559,7 +559,7 @@ TEST(Readiness, WhatFollowsALinkThatGoesDown) {
       back.in.tracks[kVf].since[static_cast<size_t>(Condition::kCarrier)] = TimePoint(95s);
       EXPECT_EQ(back.said().substr(0, 9), "offered: ") << "the link was down and is up: " << back.said();
     }
-  Offered kept(PolicyKind::kSriov, "{require: [], onLoss: taint, onLinkDown: keep}", TimePoint(90s),
+  Offered kept(PolicyType::kSriov, "{require: [], onLoss: taint, onLinkDown: keep}", TimePoint(90s),
                TimePoint(80s));
   lose(kept, Condition::kCarrier);
   EXPECT_TRUE(taints(kept).empty());
@@ -582,7 +582,7 @@ TEST(Readiness, PodsAreHeldByConditionsOfTheEntry) {
         }
     return out;
   };
-  for (const PolicyKind kind : kBoth) {
+  for (const PolicyType kind : kBoth) {
     const std::string readiness = "{require: [adminMac], onLoss: taint, holdBinding: true}";
     Offered world(kind, readiness, TimePoint(90s), TimePoint(80s));
     EXPECT_EQ(conditions(world), "");
@@ -607,7 +607,7 @@ TEST(Readiness, PodsAreHeldByConditionsOfTheEntry) {
 
 // Red when stableFor withdraws what was kept while it lacked something, once it lacks nothing any more.
 TEST(Readiness, WhatWasKeptAndIsReadyAgainStays) {
-  for (const PolicyKind kind : kBoth)
+  for (const PolicyType kind : kBoth)
     for (const std::string on_loss : {"keep", "taint", "withdraw"}) {
       Offered world(kind, "{require: [adminMac], stableFor: 60s, onLoss: " + on_loss + "}", TimePoint(90s),
                     TimePoint(10s));
@@ -622,7 +622,7 @@ TEST(Readiness, WhatWasKeptAndIsReadyAgainStays) {
 }
 
 TEST(Readiness, UdevdTakesNothingBack) {
-  for (const PolicyKind kind : kBoth) {
+  for (const PolicyType kind : kBoth) {
     Offered world(kind, "{require: [udevInitialized], stableFor: 5s}", TimePoint(90s), TimePoint(80s));
     world.host.at(kVf).netdev->is_initialized = false;
     world.in.tracks[kVf].met.reset(static_cast<size_t>(Condition::kUdevInitialized));
@@ -637,7 +637,7 @@ TEST(Readiness, UdevdTakesNothingBack) {
 }
 
 TEST(Readiness, AtTheStartWhatStandsInSlicesIsKept) {
-  for (const PolicyKind kind : kBoth) {
+  for (const PolicyType kind : kBoth) {
     Deciding world;
     world.policies(kind, "{require: [adminMac], onLoss: keep}");
     world.host.at(kVf).enforced->mac = "00:00:00:00:00:00";
@@ -651,7 +651,7 @@ TEST(Readiness, AtTheStartWhatStandsInSlicesIsKept) {
 // Nobody can tell what it has, and another entry of it stood when the daemon began. Red when that one's word counts for
 // all that is offered of the device.
 TEST(Readiness, WhatStandsSpeaksForItselfAlone) {
-  for (const PolicyKind kind : kBoth) {
+  for (const PolicyType kind : kBoth) {
     Deciding world;
     world.policies(kind, "{require: [adminMac], onLoss: keep}");
     world.host.at(kVf).enforced.reset();
@@ -676,7 +676,7 @@ TEST(Readiness, WhatStandsSpeaksForItselfAlone) {
 
 // Red when it has to wait no longer than what stands.
 TEST(Readiness, WhatComesBesideWhatStandsIsReadySinceTheStart) {
-  for (const PolicyKind kind : kBoth) {
+  for (const PolicyType kind : kBoth) {
     Deciding world;
     world.policies(kind, "{require: [adminMac], stableFor: 5s}");
     ReadinessBook book;

@@ -397,7 +397,7 @@ TEST_F(TrackTest, AtTheStartAnUnknownLinkIsMetForWhatStandsAlone) {
   host.at(kPf).netdev->oper_state.clear();
   begin(10s, {kVf});
   EXPECT_TRUE(is_ready(carrier));
-  EXPECT_TRUE(has(book.now().at(kVf).taken, Condition::kCarrier));
+  EXPECT_TRUE(has(book.now().at(kVf).assumed, Condition::kCarrier));
   book = {};
   begin(10s);
   EXPECT_FALSE(is_ready(carrier));

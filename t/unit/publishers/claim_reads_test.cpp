@@ -92,7 +92,7 @@ TEST_F(ClaimReadsTest, AClaimThatHasItAndThenHasItNoMoreFreesIt) {
   EXPECT_EQ(gets(), before);
 }
 
-TEST_F(ClaimReadsTest, WhatAClaimHasIsReadExactly) {
+TEST_F(ClaimReadsTest, TheDevicesOfAClaimAreReadExactly) {
   struct Row {
     const char *what, *results;
     bool has;
@@ -153,7 +153,7 @@ TEST_F(ClaimReadsTest, ALoadBalancersNotFoundFreesNothing) {
   EXPECT_EQ(released, 1u);
 }
 
-TEST_F(ClaimReadsTest, WhoMayNotReadClaimsIsToldNothingAndAsksSeldom) {
+TEST_F(ClaimReadsTest, WithoutPermissionClaimsAreReadRarely) {
   put_claim(result());
   cluster.deny("resourceclaims");
   withdraw();

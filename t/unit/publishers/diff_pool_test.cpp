@@ -93,7 +93,7 @@ TEST(DiffPool, ARecordOfWithdrawnEntriesIsWrittenBeforeTheirSliceGoes) {
 }
 
 // On its way back an entry leaves the record when its slice holds it, not before.
-TEST(DiffPool, ARecordForgetsWhatIsOfferedAgainLast) {
+TEST(DiffPool, ARecordDropsEntriesThatAreOfferedAgainLast) {
   const std::string back = device_name(299);
   policy::DesiredPool fewer = pool(devices(0, 299));
   fewer.record = policy::Record::decode("[\"" + back + "\",\"0000-3c-02-0\"]").value();
@@ -222,7 +222,7 @@ TEST(DiffPool, DeletedSlicesComeBackInTheSameGeneration) {
   EXPECT_EQ(all.creates[0].pool.generation, 5);
 }
 
-TEST(DiffPool, WhatIsNotOursGoesAndIsNoBaseForOurGeneration) {
+TEST(DiffPool, ForeignSlicesAreDeletedAndDoNotRaiseTheGeneration) {
   const policy::DesiredPool desired = pool(devices(0, 3));
   ObservedSlices held = published(desired);
   kube::ResourceSlice foreign = held.begin()->second;
@@ -234,7 +234,7 @@ TEST(DiffPool, WhatIsNotOursGoesAndIsNoBaseForOurGeneration) {
   EXPECT_TRUE(plan.updates.empty() && plan.creates.empty());
 }
 
-TEST(DiffPool, AGenerationThatSomebodyElseWroteIntoOurSliceIsPutBack) {
+TEST(DiffPool, AForeignGenerationInAnOwnSliceIsReset) {
   const policy::DesiredPool desired = pool(devices(0, 300));
   for (const int64_t huge : {int64_t{1000}, std::numeric_limits<int64_t>::max()}) {
     ObservedSlices held = published(desired);
@@ -269,7 +269,7 @@ TEST(DiffPool, AnotherBootOrNodeUidRewritesMetadataOnly) {
   }
 }
 
-TEST(DiffPool, WhatOthersAddToOurMetadataStays) {
+TEST(DiffPool, MetadataOfOthersStays) {
   const policy::DesiredPool desired = pool(devices(0, 1));
   ObservedSlices held = published(desired);
   held.begin()->second.meta.labels["team"] = "net";
@@ -381,7 +381,7 @@ TEST(DiffPool, AnUnreadSliceIsLookedAtFirst) {
 
 // Until its finalizer goes a deleted slice is still read by schedulers. Red when its devices stay in it, when
 // it makes its pool incomplete, or when the same write is planned for ever.
-TEST(DiffPool, WhatAFinalizerHoldsIsEmptiedFirst) {
+TEST(DiffPool, ASliceWithAFinalizerIsEmptiedFirst) {
   const policy::DesiredPool three = pool(devices(0, 300)), one = pool(devices(0, 100));
   ObservedSlices held = published(three);
   for (auto& [name, slice] : held) slice.meta.finalizers = {"example.com/hold"};
@@ -404,7 +404,7 @@ TEST(DiffPool, WhatAFinalizerHoldsIsEmptiedFirst) {
 
 // Somebody deleted them all, and somebody else's finalizer keeps them. Red when their names count as free,
 // when they are written as if they stayed, or when an entry is told of nowhere meanwhile.
-TEST(DiffPool, WhatTerminatesIsReplacedUnderAnotherName) {
+TEST(DiffPool, ATerminatingSliceIsReplacedUnderAnotherName) {
   for (const int count : {3, 300}) {
     SCOPED_TRACE(count);
     const policy::DesiredPool desired = pool(devices(0, count));
@@ -567,7 +567,7 @@ TEST(DiffPool, AMovingPersonaIsRecordedAsShared) {
 
 // Red when a pool that cannot be written, or a slice that may not be deleted, keeps another pool's withdrawals
 // from being acknowledged.
-TEST(DiffPool, APoolIsSettledWhateverOthersLack) {
+TEST(DiffPool, APoolIsSettledIndependentOfOtherPools) {
   using Pools = std::optional<std::set<std::string>>;
   policy::DesiredPool one = pool(devices(0, 1)), other = pool(devices(1, 1));
   one.name = "node-a/one", other.name = "node-a/other";

@@ -18,7 +18,7 @@ struct PodLookTest : testing::Test {
   PodPoll look{scheduler, [] { return 0.0; }, [this] { ++late; }, [this] { ++due; }};
 };
 
-TEST_F(PodLookTest, NobodyWaitsForOneThatCouldShowNothing) {
+TEST_F(PodLookTest, APollThatCannotHelpIsNotWaitedFor) {
   look.want();
   look.begin();
   EXPECT_FALSE(look.is_due() || look.is_begun() || look.is_awaited(true));

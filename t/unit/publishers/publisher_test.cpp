@@ -26,7 +26,7 @@ struct PublisherTest : testing::Test {
   void start() {
     watcher.reset();
     publisher = std::make_unique<Publisher>(
-        kube::Ports{cluster, scheduler, log, [] { return 0.0; }}, kDriver,
+        kube::ClusterPorts{cluster, scheduler, log, [] { return 0.0; }}, kDriver,
         Publisher::Handlers{.on_refused =
                                 [this](std::vector<RefusedEntry> entries) {
                                   refused.insert(refused.end(), entries.begin(), entries.end());
@@ -131,7 +131,7 @@ TEST_F(PublisherTest, PublishesThenRestsAndARestartWritesNothing) {
   EXPECT_EQ(cluster.writes().size(), writes);
 }
 
-TEST_F(PublisherTest, OneDeviceLessIsOneWriteAtOnce) {
+TEST_F(PublisherTest, ARemovedDeviceIsOneImmediateWrite) {
   publisher->set_desired({pool(devices(0, 300))}, kNode);
   scheduler.advance(1s);
   const size_t writes = cluster.writes().size();
@@ -161,7 +161,7 @@ TEST_F(PublisherTest, DeletedAndEditedSlicesComeBack) {
   }
 }
 
-TEST_F(PublisherTest, SomebodyWhoFightsBackIsAnsweredMoreSlowly) {
+TEST_F(PublisherTest, ARepeatingForeignWriterIsAnsweredWithBackoff) {
   publisher->set_desired({pool(devices(0, 3))}, kNode);
   scheduler.advance(1s);
   const size_t before = cluster.writes().size();
@@ -337,7 +337,7 @@ TEST_F(PublisherTest, AnUnreadableSliceGoesWhenItIsOursOnly) {
 
 // Others' annotations may make a slice too large to be decoded, or to be had at all. Red when that keeps what
 // is desired from being published, or when one that is ours stays.
-TEST_F(PublisherTest, WhatIsTooLargeToBeDecodedIsReplacedAndKeepsNobodyWaiting) {
+TEST_F(PublisherTest, ASliceTooLargeToDecodeIsReplacedAndDelaysNoOther) {
   kube::ResourceSlice slice = wanted_slice();
   slice.meta.annotations["theirs"] = std::string(4u << 20, 'x');
   cluster.put(kResourceSlices, kube::encode_resource_slice(slice));
@@ -529,7 +529,7 @@ TEST_F(PublisherTest, AWithdrawalDoesNotWaitForADeleteThatIsRefused) {
 }
 
 // Labels have no limit of their own, but an object has one. Red when a withdrawal waits for who wrote them.
-TEST_F(PublisherTest, WhatOthersHaveFilledIsMadeAnew) {
+TEST_F(PublisherTest, ASliceWithTooMuchForeignMetadataIsRecreated) {
   for (const int status : {413, 422}) {
     SCOPED_TRACE(status);
     publisher->set_desired({pool(devices(0, 3))}, kNode);

@@ -26,7 +26,7 @@ struct ReservationsTest : testing::Test {
   fake::FakeScheduler scheduler;
   fake::FakeCluster cluster{scheduler};
   fake::MemoryLog log;
-  Reservations charges{kube::Ports{cluster, scheduler, log, [] { return 0.0; }},
+  Reservations charges{kube::ClusterPorts{cluster, scheduler, log, [] { return 0.0; }},
                        {.sriov_driver = kSriov, .exposure_driver = "net.example.com", .node = "node-a"},
                        [] {}};
 };
@@ -41,7 +41,7 @@ TEST_F(ReservationsTest, NamesWithoutEndAreThePoolAsAWhole) {
   EXPECT_EQ(log.count("too many device names in ResourceSlices"), 1u);
 }
 
-TEST_F(ReservationsTest, WhatCannotBeReadIsSaidOnceWhileItLasts) {
+TEST_F(ReservationsTest, AFailingReadIsLoggedOnce) {
   kube::ResourceSlice slice = slice_of(0, "node-a");
   slice.meta.name = "a";
   slice.meta.annotations[std::string(policy::kWithdrawnAnnotation)] = "nonsense";

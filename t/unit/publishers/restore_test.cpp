@@ -61,8 +61,8 @@ TEST_F(RecallTest, WhatAnySliceSaysOfExcludesCounts) {
     put(is_swapped ? 1 : 0, "node-a/0000-3b-00-0", {"0000-3b-02-0-m"}, first);
     put(is_swapped ? 0 : 1, "node-a/0000-3b-00-0", {"0000-3b-02-0-i"}, second);
     const policy::Published told = recalled();
-    ASSERT_EQ(told.stood_under.size(), 1u);
-    EXPECT_EQ(told.stood_under.at(kVf), (std::set<std::string>{first, second}));
+    ASSERT_EQ(told.exclude_records.size(), 1u);
+    EXPECT_EQ(told.exclude_records.at(kVf), (std::set<std::string>{first, second}));
   }
 }
 
@@ -71,14 +71,14 @@ TEST_F(RecallTest, ExcludesAreBelievedOfOurSlicesOfThisBoot) {
   const std::string record = policy::exclude_record({"a"});
   put(0, "node-a/0000-3b-00-0", {"0000-3b-02-0"}, record).meta.annotations[std::string(kBootIdAnnotation)] =
       "boot-0";
-  EXPECT_TRUE(recalled().stood_under.empty());
+  EXPECT_TRUE(recalled().exclude_records.empty());
   EXPECT_TRUE(recalled().exposure.empty()) << "nor that it stands there";
   auto& slice = put(0, "node-a/0000-3b-00-0", {"0000-3b-02-0"}, record);
   slice.meta.annotations.erase(std::string(kBootIdAnnotation));
-  EXPECT_TRUE(recalled().stood_under.empty()) << "no boot is named";
+  EXPECT_TRUE(recalled().exclude_records.empty()) << "no boot is named";
   EXPECT_EQ(recalled().exposure, std::set<std::string>{"0000-3b-02-0"});
   put(0, "node-a/0000-3b-00-0", {"0000-3b-02-0"}, record);
-  EXPECT_EQ(recalled().stood_under.size(), 1u);
+  EXPECT_EQ(recalled().exclude_records.size(), 1u);
 }
 
 TEST_F(RecallTest, LinksAreNamedBySlicesAndByWhatMayBeAllocated) {

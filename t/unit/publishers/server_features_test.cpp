@@ -14,9 +14,9 @@ using namespace std::chrono_literals;
 struct AbilitiesTest : testing::Test {
   AbilitiesTest() { start(""); }
   void start(const std::string& scheduler_version) {
-    abilities = std::make_unique<ServerFeatures>(kube::Ports{cluster, scheduler, log, [] { return 0.0; }},
-                                                 "dra.networking", "node-a", scheduler_version,
-                                                 [this] { ++changes; });
+    abilities = std::make_unique<ServerFeatures>(
+        kube::ClusterPorts{cluster, scheduler, log, [] { return 0.0; }}, "dra.networking", "node-a",
+        scheduler_version, [this] { ++changes; });
   }
   // As a server does without the feature gate. list: "devices", or "" for the spec itself.
   void drop(const std::string& list, const std::string& field) {

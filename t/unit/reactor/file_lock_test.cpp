@@ -235,7 +235,7 @@ TEST_F(FileLockTest, AnEmptyDirectoryOfOursIsClosedToOthers) {
 }
 
 // Root makes it somebody else's; everybody else finds /proc to be root's.
-TEST_F(FileLockTest, ADirectoryOfSomebodyElseIsRefused) {
+TEST_F(FileLockTest, AForeignDirectoryIsRefused) {
   ASSERT_EQ(::mkdir(directory.c_str(), 0700), 0);
   const bool is_root = ::geteuid() == 0;
   if (is_root) {

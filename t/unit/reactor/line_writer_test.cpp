@@ -58,7 +58,7 @@ TEST_F(LineWriterTest, LinesComeWholeAndInOrder) {
   EXPECT_TRUE(writer.flush());
 }
 
-TEST_F(LineWriterTest, APipeThatNobodyReadsLosesLinesAndCountsThem) {
+TEST_F(LineWriterTest, AFullPipeLosesLinesAndCountsThem) {
   constexpr uint64_t kLines = 20'000;
   LineWriter writer(writing, &report_loss);
   const std::string rest(1'000, 'x');
@@ -121,7 +121,7 @@ TEST_F(LineWriterTest, ADescriptorThatOthersMadeNonblockingLosesNothing) {
   EXPECT_TRUE(writer.flush());
 }
 
-TEST_F(LineWriterTest, IsLeftBehindWhereNobodyReads) {
+TEST_F(LineWriterTest, IsAbandonedIfThePipeIsNotRead) {
   {
     LineWriter writer(writing, &report_loss);
     writer.put(std::string(100'000, 'x') + "\n");

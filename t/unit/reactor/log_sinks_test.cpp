@@ -158,7 +158,7 @@ TEST_F(JournalTest, ALargeEntryTravelsInASealedMemoryFile) {
   EXPECT_GT(entry.size(), 400'000u);
 }
 
-TEST_F(JournalTest, WithNobodyListeningLinesGoToTheStream) {
+TEST_F(JournalTest, WithoutAJournalLinesGoToTheStream) {
   setenv("TZ", "UTC", 1);
   tzset();
   const auto log = make_log(LogFormat::kJournald, Level::kInfo, target);
@@ -169,7 +169,7 @@ TEST_F(JournalTest, WithNobodyListeningLinesGoToTheStream) {
   EXPECT_EQ(received(), "MESSAGE=again\nPRIORITY=6\nSYSLOG_IDENTIFIER=sliced\n");
 }
 
-TEST_F(JournalTest, AFullSocketIsNotWaitedForAndTheLossIsTold) {
+TEST_F(JournalTest, AFullSocketIsNotWaitedForAndTheLossIsReported) {
   listen();
   const auto log = make_log(LogFormat::kJournald, Level::kInfo, target);
   constexpr int kLines = 10'000;  // more than any socket's queue holds

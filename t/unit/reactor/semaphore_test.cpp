@@ -33,7 +33,7 @@ TEST_F(SemaphoreTest, SoManyAreInAndTheOthersComeInOrder) {
   EXPECT_TRUE(begun.empty()) << "not from within acquire()";
   turn();
   EXPECT_EQ(begun, (Names{"a", "b"}));
-  EXPECT_EQ(semaphore->taken(), 2u);
+  EXPECT_EQ(semaphore->in_use(), 2u);
   EXPECT_EQ(semaphore->waiting(), 3u);
   all[1].reset();
   EXPECT_EQ(begun.size(), 2u) << "not from within the end of another";
@@ -44,10 +44,10 @@ TEST_F(SemaphoreTest, SoManyAreInAndTheOthersComeInOrder) {
   turn();
   EXPECT_EQ(begun, (Names{"a", "b", "c", "e"}));
   all.clear();
-  EXPECT_EQ(semaphore->taken() + semaphore->waiting(), 0u);
+  EXPECT_EQ(semaphore->in_use() + semaphore->waiting(), 0u);
 }
 
-TEST_F(SemaphoreTest, WhatEndsAsItBeginsLetsTheNextBegin) {
+TEST_F(SemaphoreTest, APermitReleasedImmediatelyStartsTheNextWaiter) {
   std::vector<Semaphore::PermitPtr> all(4);
   for (size_t i = 0; i < all.size(); ++i)
     all[i] = semaphore->acquire([&, i] {
@@ -56,10 +56,10 @@ TEST_F(SemaphoreTest, WhatEndsAsItBeginsLetsTheNextBegin) {
     });
   turn();
   EXPECT_EQ(begun, (Names{"0", "1", "2", "3"}));
-  EXPECT_EQ(semaphore->taken(), 0u);
+  EXPECT_EQ(semaphore->in_use(), 0u);
 }
 
-TEST_F(SemaphoreTest, DroppedNobodyBeginsAndWhoIsInMayStay) {
+TEST_F(SemaphoreTest, AfterItsDestructionNoWaiterStarts) {
   const auto in = acquire("a");
   turn();
   std::vector<Semaphore::PermitPtr> waiting;

@@ -162,7 +162,7 @@ TEST_F(ServiceManagerTest, TheWatchdogHearsOfTheLoopTwiceInItsTime) {
   EXPECT_EQ(manager.next(), "") << "and not of one that is gone";
 }
 
-TEST_F(ServiceManagerTest, WhereNobodyAsksNothingIsSaidAndNothingWaits) {
+TEST_F(ServiceManagerTest, WithoutASocketNothingIsSentOrAwaited) {
   ServiceManager us = told("", 30s);
   us.ready();
   us.status("here");

@@ -25,7 +25,7 @@ struct TurnWatchTest : testing::Test {
   }
 };
 
-TEST_F(TurnWatchTest, ALongTurnIsToldWithWhatTookLongest) {
+TEST_F(TurnWatchTest, ALongTurnIsReportedWithItsLongestCall) {
   call(30, typeid(Quick));
   call(90, typeid(Slow));
   call(10, typeid(Quick));
@@ -38,7 +38,7 @@ TEST_F(TurnWatchTest, ALongTurnIsToldWithWhatTookLongest) {
   EXPECT_EQ(told->what, "task of reactor/Slow");
 }
 
-TEST_F(TurnWatchTest, ShortTurnsAreNotToldHoweverMany) {
+TEST_F(TurnWatchTest, ShortTurnsAreNotReported) {
   for (int i = 0; i < 100; ++i) {
     call(99, typeid(Slow));
     EXPECT_FALSE(watch.end_turn());
@@ -47,7 +47,7 @@ TEST_F(TurnWatchTest, ShortTurnsAreNotToldHoweverMany) {
 }
 
 // Red when each of a thousand long turns is a line in the log.
-TEST_F(TurnWatchTest, TheSameIsToldOnceInTenMinutes) {
+TEST_F(TurnWatchTest, TheSameCallIsReportedOnceInTenMinutes) {
   size_t told = 0;
   for (int i = 0; i < 1'000; ++i) {
     call(200, typeid(Slow));
@@ -61,7 +61,7 @@ TEST_F(TurnWatchTest, TheSameIsToldOnceInTenMinutes) {
   call(200, typeid(Slow));
   const auto again = watch.end_turn();
   ASSERT_TRUE(again);
-  EXPECT_EQ(again->unsaid, 999u);
+  EXPECT_EQ(again->unreported, 999u);
 }
 
 TEST_F(TurnWatchTest, ACallWithinACallIsPartOfIt) {

@@ -78,7 +78,7 @@ TEST_F(ListWatchTest, AnEmptyListIsAWordToo) {
   EXPECT_TRUE(source->sync_state().known);
 }
 
-TEST_F(ListWatchTest, NothingIsToldOfAListThatBreaksOff) {
+TEST_F(ListWatchTest, AnIncompleteListIsNotDelivered) {
   put("a", 1);
   put("b", 2);
   cluster.event_spacing = 100ms;
@@ -109,7 +109,7 @@ TEST_F(ListWatchTest, AStreamThatEndsBeforeItsBookmarkIsAFailure) {
   EXPECT_EQ(events(), (Words{"relisted a=1"}));
 }
 
-TEST_F(ListWatchTest, WhatChangesBeforeTheListIsWholeIsPartOfIt) {
+TEST_F(ListWatchTest, ChangesDuringAListArePartOfIt) {
   HandDriven hand;
   Words words;
   WatchedSource<Thing> direct({hand, scheduler, log, [] { return 0.0; }}, kube::Scope{kThings, "", "", false},
@@ -358,7 +358,7 @@ TEST_F(ListWatchTest, TheServerIsAskedForARandomTimeoutOfFiveToTenMinutes) {
   EXPECT_EQ(log.lines.size(), 1u);
 }
 
-TEST_F(ListWatchTest, ExpiredVersionsAreRelistedAtOnceWithTheReason) {
+TEST_F(ListWatchTest, AnExpiredVersionCausesAnImmediateRelist) {
   put("a", 1);
   put("b", 2);
   follow();
@@ -811,7 +811,7 @@ TEST_F(ListWatchTest, ADroppedSourceSaysAndAsksNothingMore) {
 // Objects that cannot be understood.
 // --------------------------------------------------------------------------------
 
-TEST_F(ListWatchTest, ABrokenObjectIsInTheListAndToldOnce) {
+TEST_F(ListWatchTest, AnInvalidObjectIsInTheListAndReportedOnce) {
   put("a", 1);
   put("b", R"({"value":"x"})");
   put("c", 3);
@@ -954,7 +954,7 @@ TEST_F(ListWatchTest, DeniedSaysNothingUntilAllowed) {
   EXPECT_EQ(events(), (Words{"relisted a=1"}));
 }
 
-TEST_F(ListWatchTest, DeniedLaterKeepsWhatWasKnown) {
+TEST_F(ListWatchTest, ALaterDenialKeepsTheLastList) {
   put("a", 1);
   follow();
   scheduler.advance(2s);
@@ -971,7 +971,7 @@ TEST_F(ListWatchTest, DeniedLaterKeepsWhatWasKnown) {
   EXPECT_EQ(events(), (Words{"changed a=2"}));
 }
 
-TEST_F(ListWatchTest, BusyOnARelistKeepsWhatWasKnown) {
+TEST_F(ListWatchTest, ABusyServerOnARelistKeepsTheLastList) {
   put("a", 1);
   follow();
   scheduler.advance(70s);

@@ -49,7 +49,7 @@ TEST_F(NodeWatcherTest, AsksForTheMetadataOfOneNode) {
   EXPECT_EQ(look(), Words{});
 }
 
-TEST_F(NodeWatcherTest, TellsLabelsAndANewUid) {
+TEST_F(NodeWatcherTest, ReportsLabelsAndANewUid) {
   put_node("n1", "u1", "a");
   follow_node();
   look();

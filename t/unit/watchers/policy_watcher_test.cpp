@@ -98,7 +98,7 @@ TEST_F(PolicyWatcherTest, OfManyThatCannotBeUnderstoodTwentyAreNamed) {
   EXPECT_EQ(log.count("and 980 more objects"), 1u);
 }
 
-TEST_F(PolicyWatcherTest, WhatThereIsNoRoomForIsKnownAndLeftOut) {
+TEST_F(PolicyWatcherTest, ObjectsBeyondTheMemoryLimitAreKnownAndLeftOut) {
   put_policy("a", std::string(3'000, 'a'));
   put_policy("b", "b");
   put_policy("c", "c");
@@ -156,7 +156,7 @@ TEST_F(PolicyWatcherTest, WhoEditsWhatIsLeftOutDoesNotSetThePaceOfLists) {
   EXPECT_LE(asked().size(), 30u);
 }
 
-TEST_F(PolicyWatcherTest, WhoWasThereFirstIsNotPushedOut) {
+TEST_F(PolicyWatcherTest, OlderObjectsAreNotEvicted) {
   put_policy("z", "old", "2026-01-01T00:00:00Z");
   for (char name = 'a'; name < 'g'; ++name) put_policy(std::string(1, name), "new", "2026-02-01T00:00:00Z");
   follow_policies({.others_bytes_max = 3'500});

@@ -27,7 +27,7 @@ Paths dropped(const std::string& spec, const Paths& paths) {
   return result.ok() ? *result : Paths{"error"};
 }
 
-TEST(ServedSchema, SaysWhatTheServerWouldDrop) {
+TEST(ServedSchema, ReportsFieldsThatTheServerWouldDrop) {
   const struct {
     const char* why;
     std::string spec;

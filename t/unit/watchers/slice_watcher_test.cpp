@@ -72,7 +72,7 @@ TEST_F(SliceWatcherTest, ASliceThatCannotBeUnderstoodIsStillASliceOfThePool) {
 }
 
 // Red when others' slices reach the publishers: they would be deleted as "not ours".
-TEST_F(SliceWatcherTest, WhatAServerSendsOfOthersIsDropped) {
+TEST_F(SliceWatcherTest, ForeignObjectsInAnAnswerAreDropped) {
   cluster.ignores_scopes = true;
   for (const bool watch_list : {true, false}) {
     cluster.watch_list = watch_list;

@@ -66,7 +66,7 @@ struct WatchTest : testing::Test {
   using Network = fake::FakeCluster::Network;
   using State = SyncState::State;
 
-  kube::Ports ports() {
+  kube::ClusterPorts ports() {
     return {cluster, scheduler, log, [this] { return random; }};
   }
 

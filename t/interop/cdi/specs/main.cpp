@@ -36,7 +36,7 @@ kubelet::PreparedClaim claim(const std::string& driver, const std::string& uid) 
   vfio.vfio = kubelet::VfioBinding{"igbvf", "7"};
   vfio.config.adds_vhost = true;
   shared.share_id = "01234567-89ab-cdef-0123-456789abcdef";
-  const kubelet::HostLook rdma{.rdma_device = "mlx5_3", .rdma_nodes = {"/dev/infiniband/uverbs3"}},
+  const kubelet::DeviceSnapshot rdma{.rdma_device = "mlx5_3", .rdma_nodes = {"/dev/infiniband/uverbs3"}},
       group{.vfio_group = "7"};
   plain.edits = kubelet::edits_of(plain, rdma);
   vfio.edits = kubelet::edits_of(vfio, group);

@@ -92,19 +92,19 @@ int main(int argc, char** argv) {
              return cni::run_chain(loop, place, std::move(network), command, std::move(attachment),
                                    std::move(previous), deadline, std::move(on_run));
            },
-       .is_back = [view = std::shared_ptr<const hotplug::HostView>(*std::move(host))](
-                      const std::string& pci) { return kubelet::is_back(*view, pci); },
-       .prepare_host = [&](cni::Record& record) -> Result<Unit> {
-         kubelet::note_host_interface(record);
-         if (auto kept = kubelet::keep_host_links(record); !kept) return kept;
-         sysctls.note(record);
-         return Unit{};
-       },
-       .restore_host_sysctls = [&](cni::Record& record) { sysctls.restore(record); },
-       .host_addresses = &kubelet::read_addresses,
-       .on_interface_moved = &kubelet::record_moved_interface,
-       .before_del = &kubelet::restore_names_in_sandbox,
-       .bring_back = &kubelet::bring_interface_back});
+       .host = {.is_back = [view = std::shared_ptr<const hotplug::HostView>(*std::move(host))](
+                               const std::string& pci) { return kubelet::is_back(*view, pci); },
+                .prepare_host = [&](cni::Record& record) -> Result<Unit> {
+                  kubelet::note_host_interface(record);
+                  if (auto kept = kubelet::keep_host_links(record); !kept) return kept;
+                  sysctls.note(record);
+                  return Unit{};
+                },
+                .restore_host_sysctls = [&](cni::Record& record) { sysctls.restore(record); },
+                .host_addresses = &kubelet::read_addresses,
+                .on_interface_moved = &kubelet::record_moved_interface,
+                .before_del = &kubelet::restore_names_in_sandbox,
+                .bring_back = &kubelet::bring_interface_back}});
   size_t running = 0;
   const auto wait = [&] {
     while (running > 0) loop.turn(Millis{1'000});

@@ -34,7 +34,7 @@ TEST(CelRegex, MatchesAnywhere) {
   EXPECT_TRUE(regex("\\\\C").matches("a\\C")) << "an escaped backslash is none";
 }
 
-TEST(CelRegex, RefusesWhatItCannotBound) {
+TEST(CelRegex, RefusesPatternsOfUnboundedCost) {
   for (const char* pattern :
        {"(", "a{1001}", "(a{100}){100}", "a**b(", "(?=a)", "(a)\\1", "\\C", "x\\\\\\C"}) {
     const auto compiled = Regex::compile(pattern);

@@ -45,7 +45,7 @@ TEST(CelSemver, StrictlyTheGrammar) {
   EXPECT_EQ(decode_semver("x\n").error().what, "not a semantic version: \"x\\x0a\"");
 }
 
-TEST(CelSemver, LooselyWhatIsOftenWritten) {
+TEST(CelSemver, AcceptsCommonVariantsWhenLoose) {
   const struct {
     const char* text;
     Semver version;

@@ -15,7 +15,7 @@ using Values = std::map<std::string, std::vector<std::string>>;
 Values query(const std::string& text) { return url("http://a/b?" + text).query_values(); }
 
 // What a reader of RFC 3986 would decide otherwise is as Go decides.
-TEST(CelUrl, WhatIsAUrl) {
+TEST(CelUrl, AcceptsUrlsAndRefusesOtherTexts) {
   for (const char* text : {"https://example.com:80/",
                            "/path",
                            "*",

@@ -91,7 +91,7 @@ TEST(CelText, Replacing) {
 }
 
 // Without the bound a selector of a few bytes makes gigabytes.
-TEST(CelText, WhatGrowsIsBounded) {
+TEST(CelText, ResultsThatGrowAreBounded) {
   const std::string text(2000, 'a');
   EXPECT_EQ(shown(replace_text(text, "a", text, -1, 4000000)).size(), 4000000u);
   EXPECT_EQ(shown(replace_text(text, "a", text, -1, 3999999)), "error: a string longer than 3999999 bytes");
@@ -112,7 +112,7 @@ TEST(CelText, JoinTrimCaseReverse) {
   EXPECT_EQ(upper_ascii("tacoCαt"), "TACOCαT");
 }
 
-TEST(CelText, QuotingEscapesWhatCelEscapes) {
+TEST(CelText, QuotingEscapesLikeCel) {
   EXPECT_EQ(quote_text("first\nsecond"), R"("first\nsecond")");
   EXPECT_EQ(quote_text("\a\b\f\r\t\v"), R"("\a\b\f\r\t\v")");
   EXPECT_EQ(quote_text(R"(two \a\n "x" 'y')"), R"("two \\a\\n \"x\" 'y'")");

@@ -30,7 +30,7 @@ TEST(Aliases, OfInfiniBandTheDevicesOwnBytesAreReplaced) {
   EXPECT_EQ(aliases.replaced("e4:1d:2d:03:00:f2:a4:88"), "e4:1d:2d:11:11:11:11:11");  // its GUID
 }
 
-TEST(Aliases, WhatIsNoDevicesAddressStays) {
+TEST(Aliases, OtherAddressesStay) {
   Aliases aliases;
   for (const char* text : {"00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff", "0000:3b:00.0", "12:30:45", "fe80::1",
                            "sha 00:11:22:33:44:5566"})
@@ -49,7 +49,7 @@ TEST(Aliases, WordsStandAlone) {
             "worker-10 xworker-1 00000-driver-node-1-90ab");
 }
 
-TEST(Aliases, WhatBeginsAlikeHasAliasesThatBeginAlike) {
+TEST(Aliases, NamesWithACommonPrefixGetAliasesWithACommonPrefix) {
   Aliases aliases;
   const std::string one = aliases.replaced("00:00:5e:00:53:01"),
                     other = aliases.replaced("00:00:5e:00:53:f2"),

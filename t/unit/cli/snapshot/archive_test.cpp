@@ -36,7 +36,7 @@ TEST(Archive, CutOffAnywhereIsRefused) {
     EXPECT_FALSE(unpack(compressed(tar.substr(0, size)))) << size;
 }
 
-TEST(Archive, WhatIsSmallAndBecomesLargeIsRefused) {
+TEST(Archive, ADecompressionBombIsRefused) {
   const auto read = unpack(compressed(std::string(kUnpackedBytesMax + 1, '\0')));
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, Errc::kTooLarge);

@@ -26,7 +26,7 @@ Snapshot sample() {
   return out;
 }
 
-TEST(Snapshot, WhatIsNobodysBusinessIsReplacedEverywhereByTheSame) {
+TEST(Snapshot, PrivateTextsAreReplacedEverywhereByTheSameAlias) {
   const auto read = decode(encode(sample(), {}));
   ASSERT_TRUE(read) << read.error().what;
   EXPECT_EQ(read->node, "node-1");
@@ -43,7 +43,7 @@ TEST(Snapshot, WhatIsNobodysBusinessIsReplacedEverywhereByTheSame) {
 }
 
 // Secrets behind what JSON escapes, in keys, in upper case, as digits alone: the file is searched for what stood there.
-TEST(Snapshot, NothingRealRemainsWhereverItStands) {
+TEST(Snapshot, NoPrivateTextRemainsAnywhere) {
   Snapshot out = sample();
   out.host.reads.insert_or_assign("sys/class/net/enx00005e005301/address", std::string("00:00:5e:00:53:01"));
   out.objects.push_back(*kube::decode_json(

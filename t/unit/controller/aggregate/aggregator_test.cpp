@@ -46,7 +46,7 @@ struct AggregatorTest : testing::Test {
   }
   void start() {
     aggregator.emplace(
-        kube::Ports{cluster, scheduler, log, [] { return 0.5; }},
+        kube::ClusterPorts{cluster, scheduler, log, [] { return 0.5; }},
         Aggregator::Settings{.namespace_ = "ns",
                              .now =
                                  [this] {
@@ -81,7 +81,7 @@ struct AggregatorTest : testing::Test {
   std::optional<Aggregator> aggregator;
 };
 
-TEST_F(AggregatorTest, WritesWhatTheNodesSay) {
+TEST_F(AggregatorTest, WritesTheSummaryOfTheNodes) {
   start();
   EXPECT_EQ(status().nodes_selected, 3);
   EXPECT_EQ(status().devices_offered, 12);
@@ -91,7 +91,7 @@ TEST_F(AggregatorTest, WritesWhatTheNodesSay) {
 }
 
 // Red when whoever is elected next writes everything once more.
-TEST_F(AggregatorTest, ASuccessorWritesNothingThatStands) {
+TEST_F(AggregatorTest, ASuccessorDoesNotRewriteEqualStatuses) {
   start();
   const size_t before = writes();
   start();
@@ -136,7 +136,7 @@ TEST_F(AggregatorTest, APolicyThatFailsHoldsUpNoOther) {
 }
 
 // Red when what is due together with one that has failed for long waits as long as that does.
-TEST_F(AggregatorTest, WhatIsDueWithAPolicyThatFailsDoesNotWaitForIt) {
+TEST_F(AggregatorTest, OtherPoliciesDoNotWaitForOneWhoseWriteFails) {
   put_policy("a-bad", "{configs: [{}]}");
   refuse("a-bad");
   start();
@@ -186,7 +186,7 @@ TEST_F(AggregatorTest, ABusyServerIsAskedWhenItWantsToBe) {
   EXPECT_EQ(status("q49").observed_generation, 1);
 }
 
-TEST_F(AggregatorTest, SaysWhatItWaitsFor) {
+TEST_F(AggregatorTest, ReportsWhatItWaitsFor) {
   cluster.deny("nodedevicereports");
   start();
   EXPECT_EQ(aggregator->waits_for().find("nodedevicereports: "), 0u) << aggregator->waits_for();
@@ -206,7 +206,7 @@ TEST_F(AggregatorTest, SaysWhatItWaitsFor) {
 }
 
 // Red when a status is written as a whole: the fake server, as the real one, then has the list as it was sent.
-TEST_F(AggregatorTest, WhatOthersSayInTheStatusStays) {
+TEST_F(AggregatorTest, StatusFieldsOfOtherWritersStay) {
   auto policy = *cluster.object(kube::kSriovResourcePolicies, "p", "ns");
   policy.set("status", *kube::decode_json(R"({"conditions":[
       {"type":"Approved","status":"True","reason":"Looked","message":"by hand"},
@@ -242,7 +242,7 @@ TEST_F(AggregatorTest, SumsUpInPortions) {
 }
 
 // Red when what changes while it is summed up, of a node that has had its turn, is told with the next change only.
-TEST_F(AggregatorTest, WhatChangesMeanwhileIsToldToo) {
+TEST_F(AggregatorTest, AChangeDuringAWriteIsWrittenToo) {
   words_a_turn = 1, policies_a_turn = 1;
   cluster.latency = 0ms;
   start();
@@ -262,7 +262,7 @@ TEST_F(AggregatorTest, WhatChangesMeanwhileIsToldToo) {
 }
 
 // Red when a status that a newer version has written is overwritten as soon as it says something else.
-TEST_F(AggregatorTest, WhatANewerOneHasWrittenIsLeftAloneForAWhile) {
+TEST_F(AggregatorTest, TheStatusOfANewerVersionIsKeptForAWhile) {
   write_as({"0.3.0", "z"}, 1);
   start();
   scheduler.advance(280s);
@@ -297,7 +297,7 @@ TEST_F(AggregatorTest, ADisputeGetsSlower) {
   EXPECT_GE(writes(), 4u);
 }
 
-TEST_F(AggregatorTest, WhatAnOlderOneHasWrittenIsPutRightAtOnce) {
+TEST_F(AggregatorTest, TheStatusOfAnOlderVersionIsReplacedImmediately) {
   for (const Writer& writer : {Writer{"0.1.9", "a"}, Writer{"0.2.0", "o"}, Writer{}}) {
     write_as(writer, 1);
     start();

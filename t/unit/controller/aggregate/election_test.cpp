@@ -53,7 +53,7 @@ TEST_F(ElectionTest, OneOfThreeIsElectedAndStaysSo) {
 }
 
 // Red when a successor does not wait for the Lease's time, or waits for ever.
-TEST_F(ElectionTest, WhoIsGoneIsFollowedAfterFifteenSeconds) {
+TEST_F(ElectionTest, AVanishedHolderIsReplacedAfterFifteenSeconds) {
   run("a");
   scheduler.advance(3s);
   run("b");
@@ -67,7 +67,7 @@ TEST_F(ElectionTest, WhoIsGoneIsFollowedAfterFifteenSeconds) {
 }
 
 // Red when whoever edits a label, say, keeps a Lease alive whose holder is gone.
-TEST_F(ElectionTest, WhatOthersEditOfItsMetadataIsNoWordOfItsHolder) {
+TEST_F(ElectionTest, AnEditOfMetadataDoesNotRenewTheLease) {
   run("a");
   scheduler.advance(3s);
   run("b");
@@ -101,7 +101,7 @@ TEST_F(ElectionTest, ALeaseThatSaysNonsenseIsTakenAndPutRight) {
   }
 }
 
-TEST_F(ElectionTest, WhoIsRobbedGivesUpAndTakesItBackFromWhoIsSilent) {
+TEST_F(ElectionTest, AHolderWhoseLeaseIsTakenStopsAndTakesItBackWhenItExpires) {
   run("a");
   scheduler.advance(3s);
   kube::Json lease = *cluster.object(kube::kLeases, "lease", "ns");
@@ -115,7 +115,7 @@ TEST_F(ElectionTest, WhoIsRobbedGivesUpAndTakesItBackFromWhoIsSilent) {
   EXPECT_EQ(all[0]->changes, 3);
 }
 
-TEST_F(ElectionTest, WhoResignsIsFollowedAtOnce) {
+TEST_F(ElectionTest, AfterAResignationTheNextIsElectedImmediately) {
   run("a");
   scheduler.advance(3s);
   run("b");
@@ -129,7 +129,7 @@ TEST_F(ElectionTest, WhoResignsIsFollowedAtOnce) {
 }
 
 // Never two: who cannot say that it is there gives up before others may take it.
-TEST_F(ElectionTest, WhoIsCutOffGivesUpBeforeAnotherIsElected) {
+TEST_F(ElectionTest, ADisconnectedHolderStopsBeforeAnotherIsElected) {
   run("a");
   scheduler.advance(3s);
   run("b");
@@ -147,7 +147,7 @@ TEST_F(ElectionTest, WhoIsCutOffGivesUpBeforeAnotherIsElected) {
   EXPECT_FALSE(all[0]->is_elected);
 }
 
-TEST_F(ElectionTest, WithoutAServerNobodyIsAndRequestsAreFew) {
+TEST_F(ElectionTest, WithoutAServerNoProcessIsElectedAndRequestsAreRare) {
   cluster.set_network(fake::FakeCluster::Network::kRefused);
   run("a");
   scheduler.advance(10min);
@@ -159,7 +159,7 @@ TEST_F(ElectionTest, WithoutAServerNobodyIsAndRequestsAreFew) {
   EXPECT_EQ(elected(), 1u);
 }
 
-TEST_F(ElectionTest, ALeaseThatIsDeletedIsMadeAnew) {
+TEST_F(ElectionTest, ADeletedLeaseIsCreatedAgain) {
   run("a");
   scheduler.advance(3s);
   cluster.remove(kube::kLeases, "lease", "ns");

@@ -34,7 +34,7 @@ const Condition& condition(const PolicyStatus& status, std::string_view type) {
   return kNone;
 }
 
-TEST(PolicyStatus, SumsUpWhatNodesSay) {
+TEST(PolicyStatus, SumsUpTheReportsOfNodes) {
   const auto words = summed({report("a", {says(kPolicy, 2, 8, 6), says(kOther, 1, 3, 3)}),
                              report("b", {says(kPolicy, 1, 4, 4)}), report("c", {})});
   const PolicyStatus status = status_of({.generation = 2}, words.at(kPolicy), {}, "now");
@@ -168,7 +168,7 @@ TEST(PolicyStatus, ComesBackAsItWasWritten) {
 }
 
 // Red when one node can say that it is many.
-TEST(PolicyStatus, WhoNamesAPolicyTwiceIsHeardOnce) {
+TEST(PolicyStatus, ADuplicatePolicyInAReportCountsOnce) {
   const auto words = summed({report("a", {says(kPolicy, 1, 2, 2), says(kPolicy, 1, 2, 2, "x")}),
                              report("b", {says(kPolicy, 1, 4, 3)})});
   EXPECT_EQ(words.at(kPolicy).selected, 2);
@@ -176,7 +176,7 @@ TEST(PolicyStatus, WhoNamesAPolicyTwiceIsHeardOnce) {
 }
 
 // Red when whoever writes reports with ever other names takes memory for ever, or when what a fleet says alike is kept for each.
-TEST(PolicyStatus, WhatIsSaidNoMoreIsForgotten) {
+TEST(PolicyStatus, ReportsThatEndAreForgotten) {
   SharedWords shared;
   std::map<std::string, NodeWords> nodes;
   for (int round = 0; round < 100; ++round) {

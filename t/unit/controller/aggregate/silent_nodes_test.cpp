@@ -37,7 +37,7 @@ struct SilentNodesTest : testing::Test {
                                         kube::encode_api_time(now()) + R"("}})");
   }
   void start() {
-    nodes.emplace(kube::Ports{cluster, scheduler, log, [] { return 0.5; }}, "ns");
+    nodes.emplace(kube::ClusterPorts{cluster, scheduler, log, [] { return 0.5; }}, "ns");
     for (const char* node : {"a", "b"}) nodes->on_report(node, !mark(node).empty());
     nodes->start();
     scheduler.advance(1s);
@@ -81,7 +81,7 @@ TEST_F(SilentNodesTest, AReportSaysSinceWhenItsDaemonIsSilentAndNoLonger) {
 }
 
 // Red when whoever is elected next needs minutes to see what is dead, or takes away what the one before has noted.
-TEST_F(SilentNodesTest, ASuccessorSeesWhatIsDeadAtOnce) {
+TEST_F(SilentNodesTest, ASuccessorSeesSilentNodesImmediately) {
   scheduler.advance(30min);
   renew("b");
   start();
@@ -111,7 +111,7 @@ TEST_F(SilentNodesTest, AnOutageOfTheApiServerIsNoSilence) {
 }
 
 // Red when a report is made for a node that writes none, or when one that may not be written is asked for all the time.
-TEST_F(SilentNodesTest, WhatCannotBeMarkedStaysAsItIs) {
+TEST_F(SilentNodesTest, AReportThatCannotBeMarkedStaysUnchanged) {
   start();
   cluster.remove(kube::kNodeDeviceReports, "b");
   live(3min, {"a", "b", "without-report"});

@@ -46,7 +46,7 @@ TEST_F(SummingTest, ANodeThatSaysMoreThanAStepMayTakeIsSummedUpAlone) {
   EXPECT_EQ(sum.of(kFirst).selected, 2);
 }
 
-TEST_F(SummingTest, OfNobodyNothingIsSaid) {
+TEST_F(SummingTest, WithoutNodesThereIsNoSummary) {
   Summing sum(shared);
   EXPECT_TRUE(sum.step(nodes, 100));
   EXPECT_EQ(sum.of(kFirst).selected, 0);

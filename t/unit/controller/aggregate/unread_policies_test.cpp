@@ -38,7 +38,7 @@ struct UnreadPoliciesTest : testing::Test {
   }
   void start() {
     aggregator.emplace(
-        kube::Ports{cluster, scheduler, log, [] { return 0.5; }},
+        kube::ClusterPorts{cluster, scheduler, log, [] { return 0.5; }},
         Aggregator::Settings{
             .namespace_ = "ours", .now = [] { return "2026-11-21T00:17:41Z"; }, .version = "0.2.0"});
     aggregator->start();

@@ -68,7 +68,7 @@ TEST(Admission, AReviewIsJudgedAndLoggedWithItsUser) {
 }
 
 // Red when what takes long is refused, waited for for ever, or answered without a word of it.
-TEST(Admission, WhatIsNotJudgedInTimeIsAllowedWithAWarning) {
+TEST(Admission, AReviewThatTakesTooLongIsAllowedWithAWarning) {
   World world;
   world.selectors.hang_next = 1;
   world.selectors.keeps_hung_work = true;
@@ -90,7 +90,7 @@ TEST(Admission, WhatIsNotJudgedInTimeIsAllowedWithAWarning) {
 }
 
 // Red when what became of a review is not counted, or as something else: an operator could not see that nothing is judged.
-TEST(Admission, CountsWhatBecameOfReviews) {
+TEST(Admission, CountsTheResultsOfReviews) {
   World world;
   world.client(request(review_of()));  // refused
   std::string good = review_of();
@@ -114,7 +114,7 @@ TEST(Admission, CountsWhatBecameOfReviews) {
   EXPECT_EQ(all, 5u);
 }
 
-TEST(Admission, ASlowOneDelaysNobodyElse) {
+TEST(Admission, ASlowReviewDelaysNoOther) {
   World world;
   world.selectors.hang_next = 1;
   const auto slow = world.client(request(review_of()));
@@ -126,7 +126,7 @@ TEST(Admission, ASlowOneDelaysNobodyElse) {
 }
 
 // Red when claims, which anybody may make, wait behind expressions that take long, or when those come in by another name.
-TEST(Admission, WhatHasNoExpressionsHasWorkersOfItsOwn) {
+TEST(Admission, KindsWithoutExpressionsHaveTheirOwnWorkers) {
   const auto of = [](const std::string& resource) {
     std::string review = review_of();
     review.replace(review.find(R"("operation")"), 0,
@@ -193,7 +193,7 @@ TEST(Admission, BodiesTogetherAreBounded) {
   EXPECT_EQ(world.admission.bytes(), 0u);
 }
 
-TEST(Admission, WhoComesBeyondTheBoundIsAnsweredAtOnce) {
+TEST(Admission, RequestsBeyondTheLimitAreAnsweredImmediately) {
   World world;
   world.selectors.hang_next = kReviewsMax;
   world.selectors.keeps_hung_work = true;
@@ -206,7 +206,7 @@ TEST(Admission, WhoComesBeyondTheBoundIsAnsweredAtOnce) {
   EXPECT_TRUE(says(*beyond, "too many concurrent")) << beyond->sent;
 }
 
-TEST(Admission, WhoLeavesIsForgotten) {
+TEST(Admission, AClientThatDisconnectsIsForgotten) {
   World world;
   const auto gone = world.client(request(review_of()));
   gone->fail({Errc::kIo, "reset"});

@@ -33,7 +33,7 @@ std::string said_of_class(const kube::Json& object) {
   return out;
 }
 
-TEST(ClassJudgement, OthersAreNobodysHere) {
+TEST(ClassJudgement, ClassesOfOtherDriversAreIgnored) {
   EXPECT_EQ(said_of_class(class_of("device.driver == 'gpu.example.com' &&")), "nothing");
   EXPECT_EQ(said_of_class(class_of("device.attributes['gpu.example.com'].typo")), "nothing");
   EXPECT_EQ(
@@ -48,7 +48,7 @@ TEST(ClassJudgement, OthersAreNobodysHere) {
             "nothing");
 }
 
-TEST(ClassJudgement, WhatDoesNotCompileIsAnErrorWithItsColumn) {
+TEST(ClassJudgement, AnExpressionThatDoesNotCompileIsAnErrorWithItsColumn) {
   const std::string said = said_of_class(class_of("device.driver == 'dra.networking' && device.typo == 1"));
   EXPECT_EQ(said.find("DeviceClass c: spec.selectors[0].cel.expression column "), 0u) << said;
   EXPECT_NE(said.find("typo"), std::string::npos) << said;
@@ -133,7 +133,7 @@ TEST(ClassJudgement, WorkIsBounded) {
 }
 
 // Red when of many the last are lost and not counted.
-TEST(ClassJudgement, OfManyUnknownAttributesSomeAreTold) {
+TEST(ClassJudgement, OfManyUnknownAttributesOnlySomeAreReported) {
   std::string many = "device.driver == 'dra.networking'";
   for (int i = 0; i < 150; ++i)
     many += " && device.attributes['dra.networking'].a" + std::to_string(i) + " == 1";

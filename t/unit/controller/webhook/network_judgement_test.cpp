@@ -30,7 +30,7 @@ std::vector<std::string> texts(const Judgement& judged, const policy::Problems& 
 }
 
 // Red when validate or the webhook accepts a definition that nodes refuse, or refuses it in other words.
-TEST(JudgeNetwork, SaysWhatNodesSay) {
+TEST(JudgeNetwork, ReportsTheErrorsOfNodes) {
   const std::string start = "NetworkAttachmentDefinition apps/nad: ";
   const struct {
     std::string config, error;
@@ -62,7 +62,7 @@ TEST(JudgeNetwork, SaysWhatNodesSay) {
   }
 }
 
-TEST(JudgeNetwork, WhatIsTooLongForACheckpointIsRefused) {
+TEST(JudgeNetwork, ADefinitionTooLongForTheCheckpointIsRefused) {
   const auto judged = judge_network(definition(R"({"type":"sriov"})" + std::string(17u << 10, ' ')));
   EXPECT_EQ(texts(judged, judged.errors),
             std::vector<std::string>{

@@ -125,7 +125,7 @@ TEST(Review, WarningsComeBackWithWhatIsAllowed) {
 
 // Red when an object that was stored before the webhook was can no more be labelled, finalized or deleted; or when such an
 // update brings in what is refused.
-TEST(Review, OnlyWhatIsNewInSpecIsJudged) {
+TEST(Review, OnlyChangesOfSpecAreChecked) {
   std::string labelled = kMisspelt;
   labelled.replace(labelled.find(R"("namespace":"n")"), 15,
                    R"("namespace":"n","labels":{"a":"b"},"finalizers":["x/y"])");
@@ -144,7 +144,7 @@ TEST(Review, OtherKindsAreAllowed) {
       kDrivers)));
 }
 
-TEST(Review, WhatCannotBeAnsweredIsNoReview) {
+TEST(Review, AnInvalidRequestIsNoReview) {
   for (const char* body :
        {"", "{", "null", "[]", "garbage \xff\xfe", R"({"kind":"AdmissionReview"})",
         R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1beta1","request":{"uid":"u"}})",
@@ -201,7 +201,7 @@ TEST(Review, ManyMistakesMakeABoundedAnswer) {
   EXPECT_NE(review.body.find("more problems"), std::string::npos);
 }
 
-TEST(Review, WhatThereWasNoTimeForIsAllowedWithAWarning) {
+TEST(Review, UncheckedObjectsAreAllowedWithAWarning) {
   const Review review = unjudged(asked("CREATE", kMisspelt), "it took too long");
   EXPECT_TRUE(is_allowed(review));
   const kube::Json response = response_of(review);

@@ -42,7 +42,7 @@ struct WebhookServerTest : fixture::LoopTest {
     write("tls.crt", made.cert_pem());
   }
   Server::Places places() const { return {{"127.0.0.1", 0}, {root + "/tls.crt", root + "/tls.key", ""}}; }
-  Server::Ports ports(reactor::Executor& executor) {
+  ServerPorts ports(reactor::Executor& executor) {
     return {loop, executor, executor, log, [] { return static_cast<int64_t>(std::time(nullptr)); }};
   }
   /// What curl prints: the answer's body, then its status and curl's own outcome.
@@ -72,7 +72,7 @@ struct WebhookServerTest : fixture::LoopTest {
   std::string root;
 };
 
-TEST_F(WebhookServerTest, ReadyIsWhoHasACertificateAndTheAddress) {
+TEST_F(WebhookServerTest, ReadyRequiresACertificateAndTheAddress) {
   reactor::ThreadExecutor executor(loop);
   Server server(ports(executor), places(), {"sriovnetwork.k8snetworkplumbingwg.io", "dra.networking"});
   EXPECT_FALSE(status::are_passed(server.readiness()));
@@ -84,7 +84,7 @@ TEST_F(WebhookServerTest, ReadyIsWhoHasACertificateAndTheAddress) {
   EXPECT_GT(server.certificate_ends(), static_cast<int64_t>(std::time(nullptr)));
 }
 
-TEST_F(WebhookServerTest, CurlIsToldWhatIsWrong) {
+TEST_F(WebhookServerTest, CurlGetsTheErrorText) {
   certify("first");
   reactor::ThreadExecutor executor(loop);
   Server server(ports(executor), places(), {"sriovnetwork.k8snetworkplumbingwg.io", "dra.networking"});

@@ -22,7 +22,7 @@ struct EventWriterTest : testing::Test {
     make();
   }
   void make(std::optional<EventWriter>& made, const std::string& node) {
-    made.emplace(kube::Ports{cluster, scheduler, log, [] { return 0.5; }},
+    made.emplace(kube::ClusterPorts{cluster, scheduler, log, [] { return 0.5; }},
                  EventWriter::Settings{
                      node, [] { return "uid-a"; }, [this](const PolicyRef&) { return policy_uid; },
                      [this] { return "t" + std::to_string(scheduler.now().time_since_epoch().count()); }});
@@ -81,12 +81,12 @@ TEST_F(EventWriterTest, OfAPodItIsInItsNamespaceAndHasRoomOfItsOwn) {
 }
 
 // Red when what lasts is told again with each look.
-TEST_F(EventWriterTest, WhatLastsIsToldOnce) {
+TEST_F(EventWriterTest, ALastingConditionIsOneEvent) {
   for (int i = 0; i < 100; ++i) look({bad("reason " + std::to_string(i))}, 1min);
   EXPECT_EQ(cluster.writes().size(), 1u);
 }
 
-TEST_F(EventWriterTest, WhatComesAgainIsASeries) {
+TEST_F(EventWriterTest, AReturningConditionIsASeries) {
   for (int i = 0; i < 5; ++i) {
     look({bad()}, 1min);
     look({}, 1min);
@@ -132,7 +132,7 @@ TEST_F(EventWriterTest, PoliciesTakeNoRoomOfTheNode) {
 }
 
 // Red when 5,000 nodes that find the same problem of a policy make 5,000 Events of it.
-TEST_F(EventWriterTest, WhatEveryNodeFindsIsOneEventOfTheFirst) {
+TEST_F(EventWriterTest, AConditionOfTheFleetIsOneEventOfTheFirstNode) {
   ReportedEvent everywhere = bad();
   everywhere.is_of_fleet = true;
   std::vector<std::optional<EventWriter>> nodes(50);

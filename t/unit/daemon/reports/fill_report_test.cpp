@@ -102,7 +102,8 @@ TEST(TellDecision, WhatAPolicyMayOfferItDoesNotTake) {
   EXPECT_EQ(policy_of(report, "b").overruled, 0);
   const DeviceGroup* group = group_of(report, "0-1");
   ASSERT_NE(group, nullptr);
-  EXPECT_EQ(group->said, (std::vector<Said>{{{"SriovResourcePolicy", "ns", "a"}, "match-unknown", ""}}))
+  EXPECT_EQ(group->verdicts,
+            (std::vector<PolicyVerdict>{{{"SriovResourcePolicy", "ns", "a"}, "match-unknown", ""}}))
       << "whose word is missing";
 }
 
@@ -119,11 +120,11 @@ TEST(TellDecision, VfsOfOnePfWithOneVerdictAreOneGroup) {
   EXPECT_EQ(held, &report.groups.front()) << "what is held back comes first";
   EXPECT_EQ(held->disposition, "held-back");
   EXPECT_EQ(held->interface, "ens1f0v9");
-  EXPECT_EQ(held->said.at(0).policy, (PolicyRef{"SriovResourcePolicy", "ns", "some"}));
-  EXPECT_EQ(held->said.at(0).outcome, "in-use-by-host");
+  EXPECT_EQ(held->verdicts.at(0).policy, (PolicyRef{"SriovResourcePolicy", "ns", "some"}));
+  EXPECT_EQ(held->verdicts.at(0).outcome, "in-use-by-host");
   const DeviceGroup* rest = group_of(report, "32-63");
   ASSERT_NE(rest, nullptr);
-  EXPECT_EQ(rest->said, (std::vector<Said>{{{}, "no-match", ""}}));
+  EXPECT_EQ(rest->verdicts, (std::vector<PolicyVerdict>{{{}, "no-match", ""}}));
   EXPECT_EQ(rest->interface_base, "ens1f0v");
   EXPECT_NE(group_of(report, "20"), nullptr) << "of another driver";
   EXPECT_NE(group_of(report, "0-8,10-19,21-31"), nullptr) << "those that are offered";
@@ -236,9 +237,9 @@ TEST(TellDecision, EachSuffixSaysItsWord) {
            "{selector: {cel: 'device.attributes[\"dra.networking\"].type == \"vf\"'}, exposure: {deviceNameSuffix: '-s', allowMultipleAllocations: true}}")});
   const DeviceGroup* group = group_of(report, "0-1");
   ASSERT_NE(group, nullptr);
-  ASSERT_EQ(group->said.size(), 2u) << report.policies.at(1).problem;
-  EXPECT_EQ(group->said[0].policy.name, "plain");
-  EXPECT_EQ(group->said[1].policy.name, "shared");
+  ASSERT_EQ(group->verdicts.size(), 2u) << report.policies.at(1).problem;
+  EXPECT_EQ(group->verdicts[0].policy.name, "plain");
+  EXPECT_EQ(group->verdicts[1].policy.name, "shared");
   EXPECT_EQ(policy_of(report, "shared").matched, 2);
 }
 

@@ -19,7 +19,7 @@ using Network = fake::FakeCluster::Network;
 struct NodeLeaseTest : testing::Test {
   NodeLeaseTest() { cluster.install(kube::kLeases); }
   void start(bool permitted = true) {
-    writer.emplace(kube::Ports{cluster, scheduler, log, [] { return 0.5; }},
+    writer.emplace(kube::ClusterPorts{cluster, scheduler, log, [] { return 0.5; }},
                    NodeLeaseWriter::Settings{"ns", "worker-1", [this] { return uid; },
                                              [this] {
                                                const auto seconds =

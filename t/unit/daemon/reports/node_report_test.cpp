@@ -28,7 +28,7 @@ DeviceGroup vfs(const std::string& ranges) {
           .mtu = 1'500,
           .rdma = true,
           .disposition = "held-back",
-          .said = {{{"SriovResourcePolicy", "ns", "p"}, "not-ready", "mtu: is 1500"}}};
+          .verdicts = {{{"SriovResourcePolicy", "ns", "p"}, "not-ready", "mtu: is 1500"}}};
 }
 
 // Every member has another value than its default.
@@ -194,9 +194,9 @@ TEST(NodeReport, OldNamesOfFieldsAndOutcomesAreRead) {
   EXPECT_EQ(report->exposure, (Counts{{"reserved", 2}}));
   EXPECT_EQ(report->policies.at(0).hidden, (Counts{{"reserved", 1}}));
   EXPECT_EQ(report->groups.at(0).disposition, "held-back");
-  EXPECT_EQ(report->groups.at(0).said.at(0).outcome, "reserved");
+  EXPECT_EQ(report->groups.at(0).verdicts.at(0).outcome, "reserved");
   EXPECT_EQ(report->groups.at(1).disposition, "hidden");
-  EXPECT_EQ(report->groups.at(1).said.at(0).outcome, "excluded");
+  EXPECT_EQ(report->groups.at(1).verdicts.at(0).outcome, "excluded");
 }
 
 TEST(NodeReport, WhatOthersWroteIsReadWithinBounds) {

@@ -19,7 +19,7 @@ struct ReportWriterTest : testing::Test {
   ReportWriterTest() { report.offered = 4; }
   void install() { cluster.install(kNodeDeviceReports); }
   void start() {
-    writer.emplace(kube::Ports{cluster, scheduler, log, [this] { return random; }}, "a",
+    writer.emplace(kube::ClusterPorts{cluster, scheduler, log, [this] { return random; }}, "a",
                    ReportWriter::Node{.make =
                                           [this](auto on_made) {
                                             ++made;
@@ -67,7 +67,7 @@ TEST_F(ReportWriterTest, WritesWhatIsMadeOwnedByTheNode) {
   const kube::Json* owners = object->find({"metadata", "ownerReferences"});
   ASSERT_NE(owners, nullptr);
   EXPECT_EQ(owners->array()->at(0).text("uid"), "uid-a");
-  EXPECT_EQ(writer->counters().taken, 1u);
+  EXPECT_EQ(writer->counters().succeeded, 1u);
   EXPECT_TRUE(writer->is_settled());
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "t/fixture/golden.h"
+
 namespace sliced::reports {
 namespace reported_event_test {
 
@@ -20,49 +22,39 @@ DeviceGroup vfs(const std::string& ranges, const std::string& outcome, const std
           .vfs = numbers,
           .pci_address = "0000:3b:02." + std::to_string(numbers.front().first % 8),
           .disposition = "held-back",
-          .said = {{policy, outcome, why}}};
+          .verdicts = {{policy, outcome, why}}};
 }
 NodeReport with(std::vector<DeviceGroup> groups) {
   NodeReport out{.node = "a"};
   out.groups = std::move(groups);
   return out;
 }
-std::vector<std::string> notes(const ReportedEvents& all) {
-  std::vector<std::string> out;
-  for (const ReportedEvent& one : all) out.push_back(one.reason + " " + one.policy.name + ": " + one.note);
+// A line for each Event, as kubectl describe shows it: reason, subject, note.
+std::string text_of(const ReportedEvents& all) {
+  std::string out;
+  for (const ReportedEvent& one : all)
+    out += one.reason + " of " +
+           (one.policy.kind.empty() ? "the Node" : one.policy.kind + " " + one.policy.name) + ": " +
+           one.note + "\n";
   return out;
 }
-using Notes = std::vector<std::string>;
 
-TEST(ReportedEvent, EachIsFoundAndSaysWhich) {
+TEST(ReportedEvent, EachConditionIsFoundWithItsText) {
   ReportedEventFinder finder;
   NodeReport report = with({vfs("0-3,7", "refused", "attribute x: too long"),
                             vfs("9", "conflict", "", kOther), vfs("12", "in-use-by-host")});
   report.policies = {{kPolicy, 1, "expose", 0, 0, {}, "spec.x: bad", 2},
                      {kOther, 1, "expose", 0, 0, {}, "", 0}};
-  EXPECT_EQ(
-      notes(finder.look(report, {{"0000:3b:02.1", "X excludes it; claim ns/c has it"}}, TimePoint{})),
-      (Notes{"PolicyNotUsedAsWritten p: spec.x: bad; and 2 more",
-             "EntryRefused p: 5 devices (VFs 0-3,7 of ens1f0) would be refused "
-             "by the API server, or were: attribute x: too long",
-             "PoliciesContradict e: 1 device (VF 9 of ens1f0) is offered by a "
-             "SriovResourcePolicy, whole or in part: one function is offered by one driver; select them in "
-             "only one of the two policies",
-             "DeviceWithdrawnInUse : 0000:3b:02.1 is no longer offered but still "
-             "in use: X excludes it; claim ns/c has it; delete its pod, or have a policy offer the "
-             "device again"}));
+  fixture::expect_golden(
+      text_of(finder.look(report, {{"0000:3b:02.1", "X excludes it; claim ns/c holds it"}}, TimePoint{})));
 }
 
 // Red when a contradiction is told twice, and whose it is not at all.
 TEST(ReportedEvent, AContradictionNamesTheOtherPolicyOnce) {
   ReportedEventFinder finder;
   DeviceGroup group = vfs("2-3", "conflict", "a SriovResourcePolicy offers it", kOther);
-  group.said.push_back({kPolicy, "offered", ""});
-  EXPECT_EQ(
-      notes(finder.look(with({group}), {}, TimePoint{})),
-      (Notes{"PoliciesContradict e: 2 devices (VFs 2-3 of ens1f0) are offered by SriovResourcePolicy ns/p, "
-             "whole or in part: one function is offered by one driver; select them in only one of the two "
-             "policies"}));
+  group.verdicts.push_back({kPolicy, "offered", ""});
+  fixture::expect_golden(text_of(finder.look(with({group}), {}, TimePoint{})));
 }
 
 // Red when devices that come and go are taken for one that waits.
@@ -71,13 +63,8 @@ TEST(ReportedEvent, HeldBackIsADeviceThatWaitsForFiveMinutes) {
   const auto at = [](Millis after) { return TimePoint{} + after; };
   EXPECT_TRUE(finder.look(with({vfs("0-1", "not-ready")}), {}, at(0s)).empty());
   EXPECT_TRUE(finder.look(with({vfs("1-2", "not-ready")}), {}, at(4min)).empty());
-  EXPECT_EQ(notes(finder.look(with({vfs("1-2", "not-ready", "mtu is 1500")}), {}, at(8min))),
-            Notes{"DevicesHeldBack p: 1 device (VFs 1-2 of ens1f0) held back "
-                  "for 5 minutes or longer, not-ready: mtu is 1500"})
-      << "VF 1 alone";
-  EXPECT_EQ(notes(finder.look(with({vfs("1-2", "not-ready", "mtu is 1500")}), {}, at(9min))),
-            Notes{"DevicesHeldBack p: 2 devices (VFs 1-2 of ens1f0) held back "
-                  "for 5 minutes or longer, not-ready: mtu is 1500"});
+  fixture::expect_golden(text_of(finder.look(with({vfs("1-2", "not-ready", "mtu is 1500")}), {}, at(8min))));
+  fixture::expect_golden(text_of(finder.look(with({vfs("1-2", "not-ready", "mtu is 1500")}), {}, at(9min))));
   EXPECT_TRUE(finder.look(with({}), {}, at(10min)).empty());
   EXPECT_TRUE(finder.look(with({vfs("1-2", "not-ready")}), {}, at(11min)).empty()) << "it begins anew";
   EXPECT_TRUE(finder.look(with({vfs("1-2", "settling")}), {}, at(17min)).empty()) << "for another reason";
@@ -100,7 +87,7 @@ TEST(ReportedEvent, IsBoundedByReason) {
 }
 
 // Red when a second edit that cannot be used either is taken for the first.
-TEST(ReportedEvent, EachGenerationOfAPolicyIsAThingOfItsOwnAndTheSameOnAllNodes) {
+TEST(ReportedEvent, EachGenerationOfAPolicyIsOneConditionOnAllNodes) {
   ReportedEventFinder finder, of_another_node;
   NodeReport report = with({});
   report.policies = {{kPolicy, 3, "expose", 0, 0, {}, "spec.x: bad", 0}};

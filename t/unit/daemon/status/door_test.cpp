@@ -48,7 +48,7 @@ struct DoorTest : fixture::LoopTest {
   std::unique_ptr<Door> open(const std::string& pod_uid = "",
                              std::optional<reactor::net::Endpoint> address = {}) {
     return std::make_unique<Door>(
-        Door::Ports{loop, log, [] { return int64_t{0}; }}, Door::Places{root, pod_uid, std::move(address)},
+        DoorPorts{loop, log, [] { return int64_t{0}; }}, Door::Places{root, pod_uid, std::move(address)},
         serve_pages({{"/a", [](std::string_view) { return Answer{.body = "page a\n"}; }}}));
   }
   std::unique_ptr<reactor::net::ByteStream> connect(const std::string& path) {

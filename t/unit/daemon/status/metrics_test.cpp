@@ -36,7 +36,7 @@ Metrics whole_metrics() {
   out.problems = {.all = 5, .sriov = 1, .exposures = 2, .attributes = 3};
   out.events = {{"succeeded", 3}};
   out.lease = {.renewed = 15, .failed = 16};
-  out.reports = {.made = 9, .taken = 5, .failed = 6, .bytes = 7'000, .is_live = true};
+  out.reports = {.made = 9, .succeeded = 5, .failed = 6, .bytes = 7'000, .is_live = true};
   return out;
 }
 

@@ -96,7 +96,7 @@ struct ApiWorld : http::ClientWorld {
     credentials = made.get();
     credentials->next =
         Credentials{{.server = target->url, .ca_pem = http::authority().cert_pem()}, "secret"};
-    cluster = std::make_unique<ApiCluster>(ApiCluster::Ports{
+    cluster = std::make_unique<ApiCluster>(ApiPorts{
         time, log, std::move(made),
         [this](reactor::net::Endpoint endpoint, Millis deadline, reactor::net::OnConnected on_connected) {
           return reactor::net::connect_tcp(test.loop, executor, std::move(endpoint), deadline,

@@ -53,7 +53,7 @@ struct CredentialsTest : fixture::LoopTest {
 /// A source over real files, children and threads; time and the wall clock are the test's.
 struct World {
   explicit World(fixture::LoopTest& test_in) : test(test_in), executor(test.loop) {}
-  LoadingCredentials::Ports ports() {
+  CredentialPorts ports() {
     return {test.loop, time, executor, log, [this] { return wall; }};
   }
   Result<Credentials> get(CredentialSource& source) {

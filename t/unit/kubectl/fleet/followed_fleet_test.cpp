@@ -26,8 +26,8 @@ struct FollowedFleetTest : testing::Test {
     cluster.put_text(kube::kNodeDeviceReports, R"({"metadata":{"name":"a"},"status":{"daemonVersion":"1"}})");
   }
   void follow() {
-    followed.emplace(kube::Ports{cluster, scheduler, log, [] { return 0.5; }}, std::set<std::string>{kDriver},
-                     "ns");
+    followed.emplace(kube::ClusterPorts{cluster, scheduler, log, [] { return 0.5; }},
+                     std::set<std::string>{kDriver}, "ns");
     scheduler.advance(Millis{1'000});
   }
 

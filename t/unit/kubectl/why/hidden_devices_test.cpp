@@ -38,7 +38,7 @@ reports::DeviceGroup vfs(const std::string& pf_name, const std::string& disposit
   group.driver = "iavf";
   group.link_type = "ethernet";
   group.disposition = disposition;
-  group.said = {{{"DeviceExposurePolicy", "", "no-vfs"}, "excluded", ""}};
+  group.verdicts = {{{"DeviceExposurePolicy", "", "no-vfs"}, "excluded", ""}};
   return group;
 }
 
@@ -81,7 +81,7 @@ TEST(HiddenDevices, WhoHidesWhatWouldMatchIsNamed) {
 TEST(HiddenDevices, WhatTheHostUsesIsToldWithTheReason) {
   reports::DeviceGroup group = vfs("ens1f0", "held-back");
   group.host_use = "enslaved to br0";
-  group.said = {{{"SriovResourcePolicy", "ours", "a"}, "in-use-by-host", "enslaved to br0"}};
+  group.verdicts = {{{"SriovResourcePolicy", "ours", "a"}, "in-use-by-host", "enslaved to br0"}};
   const auto matches = found(kStorage, group);
   ASSERT_EQ(matches.size(), 1u);
   EXPECT_EQ(matches[0].why, "SriovResourcePolicy ours/a: the host uses it (enslaved to br0)");
@@ -100,8 +100,8 @@ TEST(HiddenDevices, AConflictIsNamedWithBothPolicies) {
   reports::NodeReport report;
   report.node = kNode.name;
   report.groups = {vfs("ens1f0", "offered")};
-  report.groups[0].said = {{{"SriovResourcePolicy", "ours", "a"}, "offered", ""},
-                           {{"DeviceExposurePolicy", "", "moved"}, "conflict", ""}};
+  report.groups[0].verdicts = {{{"SriovResourcePolicy", "ours", "a"}, "offered", ""},
+                               {{"DeviceExposurePolicy", "", "moved"}, "conflict", ""}};
   keep_hidden(report);
   const auto asked = waiting("device.attributes[\"dra.example\"].resourceName == \"fast\"");
   why::Selectors selectors;
@@ -124,7 +124,7 @@ TEST(HiddenDevices, OutcomesAreSentences) {
         "conflict", "no-counters", "no-sharing", "settling", "not-ready", "held-by-other-driver", "reserved",
         "unconfigured", "in-use-by-host", "match-unknown"}) {
     reports::DeviceGroup group = vfs("ens1f0", "hidden");
-    group.said = {{{"DeviceExposurePolicy", "", "x"}, outcome, ""}};
+    group.verdicts = {{{"DeviceExposurePolicy", "", "x"}, outcome, ""}};
     const std::string why = why_hidden(group);
     EXPECT_EQ(why.rfind("DeviceExposurePolicy x", 0), 0u) << why;
     EXPECT_FALSE(why.ends_with(std::string(": ") + outcome)) << why;

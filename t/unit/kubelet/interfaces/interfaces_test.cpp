@@ -38,7 +38,7 @@ class InterfacesTest : public testing::Test {
     preparer.reset();
     interfaces.reset();
     interfaces.emplace(
-        Interfaces::Ports{
+        InterfacesPorts{
             .cluster = cluster,
             .scheduler = scheduler,
             .executor = executor,
@@ -67,8 +67,8 @@ class InterfacesTest : public testing::Test {
             .on_trouble = [] {},
             .on_pod = [this](const auto& claim, const auto& of) { preparer->add_pod(claim, of); }});
     preparer.emplace(
-        ClaimPreparer::Ports{cluster, scheduler, executor, log, std::make_shared<fake::FakeHost>(node),
-                             &*interfaces},
+        PreparerPorts{cluster, scheduler, executor, log, std::make_shared<fake::FakeHost>(node),
+                      &*interfaces},
         ClaimPreparer::Knowledge{[] { return ""; },
                                  [this](const std::string&, const std::string&, const std::string& entry) {
                                    KnownEntry known = sample::vf(entry);

@@ -149,33 +149,35 @@ struct Daemon {
                        });
                  },
              .random = [] { return 0.0; },
-             .is_back = [&node](const std::string&) { return node.is_back.load(); },
-             .is_namespace =
-                 [](const std::string& path) {
-                   std::error_code gone;
-                   const auto size = std::filesystem::file_size(path, gone);
-                   return !gone && size != std::string_view("no namespace").size();
-                 },
+             .host = {.is_back = [&node](const std::string&) { return node.is_back.load(); },
+                      .is_namespace =
+                          [](const std::string& path) {
+                            std::error_code gone;
+                            const auto size = std::filesystem::file_size(path, gone);
+                            return !gone && size != std::string_view("no namespace").size();
+                          },
+                      .prepare_host = [&node, sysctls = sysctls](cni::Record& record) -> Result<Unit> {
+                        sysctls->note(record);
+                        if (node.cannot_be_prepared) return Error{Errc::kInvalid, "bridge \"br0\" is down"};
+                        return Unit{};
+                      },
+                      .restore_host_sysctls =
+                          [sysctls = sysctls](cni::Record& record) { sysctls->restore(record); },
+                      .host_addresses = [&node]() -> Result<std::vector<HostAddress>> {
+                        if (!node.has_address_of_plugin) return std::vector<HostAddress>{};
+                        return std::vector<HostAddress>{{"10.1.0.7", "eno1"}};
+                      },
+                      .before_del = [&node](const cni::Record&, int) -> Result<Unit> {
+                        if (node.cannot_restore_names)
+                          return Error{Errc::kTimeout, "rename interface 3: busy"};
+                        return Unit{};
+                      },
+                      .bring_back = [&node](const cni::Record&, int) -> Result<Unit> {
+                        ++node.brought_back;
+                        if (node.cannot_bring_back) return Error{Errc::kIo, "move net1 back: File exists"};
+                        return Unit{};
+                      }},
              .tries_max = 2,
-             .prepare_host = [&node, sysctls = sysctls](cni::Record& record) -> Result<Unit> {
-               sysctls->note(record);
-               if (node.cannot_be_prepared) return Error{Errc::kInvalid, "bridge \"br0\" is down"};
-               return Unit{};
-             },
-             .restore_host_sysctls = [sysctls = sysctls](cni::Record& record) { sysctls->restore(record); },
-             .host_addresses = [&node]() -> Result<std::vector<HostAddress>> {
-               if (!node.has_address_of_plugin) return std::vector<HostAddress>{};
-               return std::vector<HostAddress>{{"10.1.0.7", "eno1"}};
-             },
-             .before_del = [&node](const cni::Record&, int) -> Result<Unit> {
-               if (node.cannot_restore_names) return Error{Errc::kTimeout, "rename interface 3: busy"};
-               return Unit{};
-             },
-             .bring_back = [&node](const cni::Record&, int) -> Result<Unit> {
-               ++node.brought_back;
-               if (node.cannot_bring_back) return Error{Errc::kIo, "move net1 back: File exists"};
-               return Unit{};
-             },
              .addresses = node.directory + "/networks"}),
         sandboxes(
             {loop.scheduler(), log, attachments, hook_time},

@@ -185,7 +185,7 @@ TEST_F(ListenerTest, AFileThatIsSomebodyElsesByNowStays) {
   EXPECT_TRUE(connect(path)) << "the second one's";
 }
 
-TEST_F(ListenerTest, ASocketAtWhichNobodyAnswersIsReplaced) {
+TEST_F(ListenerTest, AStaleSocketIsReplaced) {
   leave_stale(path);
   std::vector<Accepted> accepted;
   const auto listener = listen_unix(loop, path, {}, keep(accepted));

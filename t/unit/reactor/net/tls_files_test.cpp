@@ -116,7 +116,7 @@ TEST_F(TlsFilesTest, AMountedSecretIsSwappedInOneStep) {
   EXPECT_TRUE(troubles.empty());
 }
 
-TEST_F(TlsFilesTest, WhatNoEventTellsIsSeenWithinAMinute) {
+TEST_F(TlsFilesTest, AChangeWithoutAnEventIsSeenWithinAMinute) {
   fs::create_directory(root + "/one");
   write("one/tls.crt", "");
   const Identity first = issue(), second = issue();
@@ -140,7 +140,7 @@ TEST_F(TlsFilesTest, WhatNoEventTellsIsSeenWithinAMinute) {
   EXPECT_TRUE(troubles.empty());
 }
 
-TEST_F(TlsFilesTest, WhatIsBadChangesNothingAndIsSaidOnce) {
+TEST_F(TlsFilesTest, InvalidFilesChangeNothingAndAreLoggedOnce) {
   const Identity good = issue(), other = issue();
   paths.client_ca = root + "/ca.crt";
   write(good);

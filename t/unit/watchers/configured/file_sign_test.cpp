@@ -36,12 +36,12 @@ TEST(FileSign, IsAFileThatIsEmptyOrNamesThisBoot) {
 
 struct FileSignTest : testing::Test {
   void wait() {
-    sign.emplace(FileSign::Ports{scheduler, executor, log,
-                                 [this](const std::string& path) -> Result<std::string> {
-                                   EXPECT_EQ(path, "/run/sliced/configured");
-                                   if (!text) return Error{Errc::kNotFound, "read " + path};
-                                   return *text;
-                                 }},
+    sign.emplace(FileSignPorts{scheduler, executor, log,
+                               [this](const std::string& path) -> Result<std::string> {
+                                 EXPECT_EQ(path, "/run/sliced/configured");
+                                 if (!text) return Error{Errc::kNotFound, "read " + path};
+                                 return *text;
+                               }},
                  "/run/sliced/configured", "b1", [this] { ++changes; });
     sign->start();
     EXPECT_EQ(changes, 0);

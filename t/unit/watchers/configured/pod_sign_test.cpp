@@ -47,7 +47,7 @@ struct PodSignTest : testing::Test {
   }
   void wait(int tries_max = 10, const std::string& boot_id = "") {
     changes = 0;
-    sign.emplace(kube::Ports{cluster, scheduler, log, [] { return 0.0; }},
+    sign.emplace(kube::ClusterPorts{cluster, scheduler, log, [] { return 0.0; }},
                  PodSign::Settings{"ns", "p1", tries_max, boot_id}, [this] { ++changes; });
     sign->start();
     EXPECT_EQ(changes, 0);
@@ -208,7 +208,7 @@ TEST_F(PodSignTest, WithoutPermissionToReadItTheWaitHasAnEnd) {
   fixture::expect_golden(sign->given_up());
 }
 
-TEST_F(PodSignTest, WhoGoesOnIsLetGoOnceABoot) {
+TEST_F(PodSignTest, APodIsReleasedOncePerBoot) {
   wait(0, "b1");
   EXPECT_TRUE(has(kWaitAnnotation));
   let_go();

@@ -1,9 +1,9 @@
-#include "policy/gates/pf_word.h"
+#include "policy/gates/stale_conditions.h"
 
 namespace sliced::policy {
 namespace {
 
-bool counts_by_word(const Inputs& in, const hotplug::HostDevice& device) {
+bool has_vf_settings(const Inputs& in, const hotplug::HostDevice& device) {
   if (device.enforced) return true;
   const Track* track = in.tracks.find(device.id.text);
   return track != nullptr && (track->met & ~track->not_for_it & conditions_of_pfs(/*perhaps=*/false)).any();
@@ -18,10 +18,10 @@ bool can_be_asked(const Inputs& in, const hotplug::PciAddress& pf) {
 
 ConditionSet asked_of_pf(const Inputs& in, const hotplug::HostDevice& device, const Demand& demand) {
   if (!in.query_times || device.type != hotplug::DeviceType::kVf || !device.pf) return {};
-  const bool is_by_word =
-      has(demand.require, Condition::kNodeState) && in.node_state.by_word.contains(device.pf->text());
-  const ConditionSet asked = demand.conditions() & conditions_of_pfs(is_by_word);
-  if (asked.none() || counts_by_word(in, device) || can_be_asked(in, *device.pf)) return asked;
+  const bool depends_on_vf_settings =
+      has(demand.require, Condition::kNodeState) && in.node_state.by_vf_settings.contains(device.pf->text());
+  const ConditionSet asked = demand.conditions() & conditions_of_pfs(depends_on_vf_settings);
+  if (asked.none() || has_vf_settings(in, device) || can_be_asked(in, *device.pf)) return asked;
   return {};
 }
 
@@ -34,17 +34,18 @@ TimePoint asked_since(const Inputs& in, const hotplug::HostDevice& device, const
   const Track* track = in.tracks.find(device.id.text);
   const bool is_new = !in.before_at || (track != nullptr && track->born > *in.before_at);
   const auto queried = in.query_times->find(*device.pf);
-  const bool is_young = queried != in.query_times->end() && queried->second >= in.now - kYoungWord;
+  const bool is_young = queried != in.query_times->end() && queried->second >= in.now - kRecentQuery;
   return is_new && is_young ? queried->second : in.now;
 }
 
-Untold untold(const Inputs& in, const hotplug::HostDevice& device, const ConditionSet& asked, bool stands) {
+StaleConditions stale_conditions(const Inputs& in, const hotplug::HostDevice& device,
+                                 const ConditionSet& asked, bool is_published) {
   if (asked.none()) return {};
   const TimePoint since = asked_since(in, device, asked);
   const auto queried = in.query_times->find(*device.pf);
   if (queried != in.query_times->end() && queried->second >= since) return {};
-  const TimePoint until = since + kWordMax;
-  if (stands && in.now >= until) return {};
+  const TimePoint until = since + kQueryWaitMax;
+  if (is_published && in.now >= until) return {};
   const Track* track = in.tracks.find(device.id.text);
   return {track == nullptr ? asked : asked & ~track->not_for_it, until};
 }

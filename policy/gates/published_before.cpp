@@ -1,11 +1,11 @@
-#include "policy/gates/stood.h"
+#include "policy/gates/published_before.h"
 
 #include <algorithm>
 
 namespace sliced::policy {
 
 // A linear search for the pool suffices: there are few pools. A pool's devices are sorted by name.
-const kube::Device* stood_as(const Inputs& in, std::string_view pool, std::string_view entry) {
+const kube::Device* entry_before(const Inputs& in, std::string_view pool, std::string_view entry) {
   if (in.before == nullptr) return nullptr;
   for (const auto& [driver, pools] : *in.before)
     for (const DesiredPool& one : pools) {
@@ -18,17 +18,17 @@ const kube::Device* stood_as(const Inputs& in, std::string_view pool, std::strin
   return nullptr;
 }
 
-bool has_stood(const Inputs& in, const EntryPlace& place) {
-  if (in.before_at) return stood_as(in, place.pool, place.entry) != nullptr;
-  const auto& names = place.kind == PolicyKind::kSriov ? in.published.sriov : in.published.exposure;
+bool was_published(const Inputs& in, const EntryPlace& place) {
+  if (in.before_at) return entry_before(in, place.pool, place.entry) != nullptr;
+  const auto& names = place.kind == PolicyType::kSriov ? in.published.sriov : in.published.exposure;
   return names.contains(place.entry);
 }
 
-bool stands(const Inputs& in, const hotplug::HostDevice& device, const EntryPlace& place) {
+bool is_published_for(const Inputs& in, const hotplug::HostDevice& device, const EntryPlace& place) {
   const Track* track = in.tracks.find(device.id.text);
   const bool is_another =
       track != nullptr && (in.before_at ? track->born > *in.before_at : track->born != kEver);
-  return !is_another && has_stood(in, place);
+  return !is_another && was_published(in, place);
 }
 
 }  // namespace sliced::policy

@@ -12,7 +12,7 @@ namespace sliced::policy {
 
 /// The pool and name of an entry. References are valid for one call.
 struct EntryPlace {
-  PolicyKind kind;
+  PolicyType kind;
   const std::string& pool;
   const std::string& entry;
 };
@@ -20,11 +20,12 @@ inline EntryPlace place_of(const Offer& offer) { return {offer.kind, offer.pool,
 
 /// Returns the entry as the previous decision published it; nullptr if it had no entry of this name in this
 /// pool, or if there was no previous decision.
-const kube::Device* stood_as(const Inputs& in, std::string_view pool, std::string_view entry);
-/// Returns true if the entry was published. In the first decision only the name is compared, with slices of
-/// the previous process.
-bool has_stood(const Inputs& in, const EntryPlace& place);
-/// Returns true if the entry was published for the same device: the device was not replaced since.
-bool stands(const Inputs& in, const hotplug::HostDevice& device, const EntryPlace& place);
+const kube::Device* entry_before(const Inputs& in, std::string_view pool, std::string_view entry);
+/// Returns true if the previous decision published the entry. In the first decision: if the slices of this
+/// boot contain an entry of this name, in any pool.
+bool was_published(const Inputs& in, const EntryPlace& place);
+/// Returns true if the entry was published, and the device was not replaced since. In the first decision
+/// every device that was there at the start counts as the same.
+bool is_published_for(const Inputs& in, const hotplug::HostDevice& device, const EntryPlace& place);
 
 }  // namespace sliced::policy

@@ -1,5 +1,5 @@
 // Who begins to ask for what PFs tell of their VFs: what is known counts only where it was asked for.
-#include "policy/gates/pf_word.h"
+#include "policy/gates/stale_conditions.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include "t/fixture/vf_host.h"
 
 namespace sliced::policy {
-namespace pf_word_test {
+namespace stale_conditions_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -23,11 +23,11 @@ constexpr const char* kOffers[] = {
  namespace: ns}, spec: {readiness: READINESS, configs: [{resourceName: r, resourceFilters: [{pciAddresses: ["0000:3b:00.1"]}]}]}})",
     R"({apiVersion: networking.dra.io/v1alpha1, kind: DeviceExposurePolicy, metadata: {name: e}, spec: {readiness: READINESS,
  selector: {cel: 'device.attributes["dra.networking"].pciAddress == "0000:3b:00.1"'}}})"};
-constexpr PolicyKind kBoth[] = {PolicyKind::kSriov, PolicyKind::kExposure};
+constexpr PolicyType kBoth[] = {PolicyType::kSriov, PolicyType::kExposure};
 
 // Decided at 90 s, and again at 100 s.
 struct World {
-  explicit World(PolicyKind of) : kind(of) {
+  explicit World(PolicyType of) : kind(of) {
     host.pf(kPf, "ens1f0", 1);
     vf().enforced = hotplug::VfConfig{.mac = "02:00:00:00:00:01"};
     vf().netdev->mtu = 1500;
@@ -66,17 +66,17 @@ struct World {
     return out;
   }
 
-  const PolicyKind kind;
+  const PolicyType kind;
   fixture::VfHost host;
   Inputs in;
   TimePoint born;
 
  private:
   PolicySetPtr policies(const std::string& readiness) const {
-    std::string text = kOffers[kind == PolicyKind::kSriov ? 0 : 1];
+    std::string text = kOffers[kind == PolicyType::kSriov ? 0 : 1];
     text.replace(text.find("READINESS"), 9, readiness);
     const kube::Json object = kube::decode_yaml(text).documents.at(0);
-    if (kind == PolicyKind::kSriov)
+    if (kind == PolicyType::kSriov)
       return std::make_shared<const PolicySet>(
           make_policy_set(share(std::vector{decode_sriov_policy(object)}), {}));
     auto policy =
@@ -88,13 +88,13 @@ struct World {
 bool is_said(const std::string& all, const std::string& part) { return all.find(part) != std::string::npos; }
 
 TEST(PfWord, ANodeStateIsOneWhereItWantsSomethingOfThePf) {
-  for (const PolicyKind kind : kBoth) {
+  for (const PolicyType kind : kBoth) {
     World world(kind);
     const Decision decision = world.decide("{require: [nodeState]}");
     EXPECT_EQ(explain(decision, kVf).outcome, "offered");
-    EXPECT_TRUE(decision.awaited_pfs.empty() && decision.untold_pfs.empty());
+    EXPECT_TRUE(decision.awaited_pfs.empty() && decision.pfs_to_query.empty());
     World wants(kind);
-    wants.in.node_state.by_word = {kPf};
+    wants.in.node_state.by_vf_settings = {kPf};
     EXPECT_TRUE(is_said(wants.said("{require: [nodeState]}"),
                         "nodeState: PF 0000:3b:00.0 has not been asked since that is wanted"));
     World unknown(kind);
@@ -106,7 +106,7 @@ TEST(PfWord, ANodeStateIsOneWhereItWantsSomethingOfThePf) {
 
 // Red when the PF is asked for ever although nobody could, or when what it told while it had an interface is believed.
 TEST(PfWord, APfWithoutAnInterfaceIsNotAsked) {
-  for (const PolicyKind kind : kBoth) {
+  for (const PolicyType kind : kBoth) {
     World world(kind);
     world.host.at(kPf).driver = "vfio-pci";
     world.host.at(kPf).netdev.reset();
@@ -116,14 +116,14 @@ TEST(PfWord, APfWithoutAnInterfaceIsNotAsked) {
     never.vf().enforced.reset();
     const Decision decision = never.decide("{require: [adminMac]}");
     EXPECT_TRUE(is_said(explain(decision, kVf).summary, "adminMac: the PF has not reported the admin MAC"));
-    EXPECT_TRUE(decision.awaited_pfs.empty() && decision.untold_pfs.empty());
+    EXPECT_TRUE(decision.awaited_pfs.empty() && decision.pfs_to_query.empty());
     never.host.at(kPf).driver = "ice";  // its interface may be in a pod
     EXPECT_FALSE(never.decide("{require: [adminMac]}").awaited_pfs.empty());
   }
 }
 
 TEST(PfWord, WhatIsNewTakesAYoungOne) {
-  for (const PolicyKind kind : kBoth)
+  for (const PolicyType kind : kBoth)
     for (const bool is_first : {true, false})
       for (const bool is_young : {true, false}) {
         World world(kind);
@@ -145,7 +145,7 @@ TEST(PfWord, WhatIsNewTakesAYoungOne) {
 
 // Red when the wait hides what else is missing.
 TEST(PfWord, TheRestIsToldBesideIt) {
-  for (const PolicyKind kind : kBoth) {
+  for (const PolicyType kind : kBoth) {
     World world(kind);
     EXPECT_TRUE(
         is_said(world.said("{require: [adminMac], mtuAtLeast: 9000}"),
@@ -156,7 +156,7 @@ TEST(PfWord, TheRestIsToldBesideIt) {
 
 // Red when what stands is kept without the taint for something else that it has lost.
 TEST(PfWord, WhatStandsIsTaintedForTheRest) {
-  for (const PolicyKind kind : kBoth) {
+  for (const PolicyType kind : kBoth) {
     World world(kind);
     world.decide("{require: []}");
     world.vf().enforced->mac = "00:00:00:00:00:00";
@@ -176,7 +176,7 @@ TEST(PfWord, WhatStandsIsTaintedForTheRest) {
 
 // Another one has come in its place. Red when it is kept by the name.
 TEST(PfWord, AnotherOneDoesNotStand) {
-  for (const PolicyKind kind : kBoth) {
+  for (const PolicyType kind : kBoth) {
     World world(kind);
     world.decide("{require: []}");
     world.in.now = TimePoint(100s);
@@ -186,5 +186,5 @@ TEST(PfWord, AnotherOneDoesNotStand) {
 }
 
 }  // namespace
-}  // namespace pf_word_test
+}  // namespace stale_conditions_test
 }  // namespace sliced::policy

@@ -4,15 +4,15 @@
 // (docs/design/word-of-pfs.md).
 //
 // New entries:       wait until the PF has answered one query.
-// Published entries: stay unchanged until then, for at most kWordMax; then the known values count.
-// New devices:       a value that is at most kYoungWord old counts. The same holds for all devices in the
+// Published entries: stay unchanged until then, for at most kQueryWaitMax; then the known values count.
+// New devices:       a value that is at most kRecentQuery old counts. The same holds for all devices in the
 // first decision.
 #include "policy/inputs.h"
 
 namespace sliced::policy {
 
-inline constexpr Millis kWordMax{2'000};
-inline constexpr Millis kYoungWord{2'000};
+inline constexpr Millis kQueryWaitMax{2'000};
+inline constexpr Millis kRecentQuery{2'000};
 
 /// Returns true if the PF has, or may have, an interface to query. Also true for a PF that is not in the
 /// inventory: it may appear.
@@ -27,13 +27,14 @@ TimePoint asked_since(const Inputs& in, const hotplug::HostDevice& device, const
 
 /// Conditions whose known values are too old to count, and the time until which a published entry waits for
 /// the query.
-struct Untold {
+struct StaleConditions {
   ConditionSet conditions;
   TimePoint until{};
   bool is_any() const { return conditions.any(); }
 };
-/// Returns the conditions that still wait for a query; none after kWordMax if the entry is published. asked:
-/// a result of asked_of_pf(). stands: the entry is published for this device; false for a new entry.
-Untold untold(const Inputs& in, const hotplug::HostDevice& device, const ConditionSet& asked, bool stands);
+/// Returns the conditions that still wait for a query; none after kQueryWaitMax if the entry is published. asked:
+/// a result of asked_of_pf(). is_published: the entry is published for this device; false for a new entry.
+StaleConditions stale_conditions(const Inputs& in, const hotplug::HostDevice& device,
+                                 const ConditionSet& asked, bool is_published);
 
 }  // namespace sliced::policy

@@ -1,5 +1,5 @@
 #pragma once
-// The VF settings of PFs that policies require, and the times of the queries: for gates/pf_word.h.
+// The VF settings of PFs that policies require, and the times of the queries: for gates/stale_conditions.h.
 #include <map>
 #include <memory>
 #include <string>
