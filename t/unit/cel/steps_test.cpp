@@ -194,6 +194,15 @@ TEST(CelSteps, FunctionsHaveNoPricesOfTheirOwn) {
   }
 }
 
+// Red when a program keeps the parts of a path or of a constant, which evaluations do not visit.
+TEST(CelMemory, OnlyNodesThatEvaluationsVisitAreKept) {
+  const auto program =
+      Program::compile("device.attributes['example.com'].a == 'x' + 'y'", selector_environment());
+  ASSERT_TRUE(program) << program.error().what;
+  ASSERT_EQ(program->root().args().size(), 2u);
+  for (const Node* arg : program->root().args()) EXPECT_TRUE(arg->args().empty());
+}
+
 // Red when what a program holds is guessed, and more than is counted for it.
 TEST(CelMemory, IsAllThatAProgramHolds) {
   const auto in_use = [] { return static_cast<size_t>(mallinfo2().uordblks); };
