@@ -64,22 +64,26 @@ DranetValue encapsulation(DranetFacts f) {
   return AttributeValue(std::string(link == "ethernet" ? "ether" : link));
 }
 
+// The last ones of a device type are left out first. isSriovVf is the first one, because dranet publishes it only
+// for VFs: without it, a selector takes a VF for another device. Selectors that read another missing attribute fail.
+// The following are those that published selectors read most: of 108 references in dranet's files (f258477) 47 are
+// to ifName, 24 rdma, 11 virtual, 10 numaNode, 6 type.
 constexpr AddedAttribute kDranet[] = {
+    {"dra.net/isSriovVf", type_bit(DeviceType::kVf), [](DranetFacts f) { return of_interface(f, true); }},
     {"dra.net/ifName", kEveryType, [](DranetFacts f) { return ours(f, "ifName"); }},
-    {"dra.net/type", kEveryType, link_kind},
     {"dra.net/rdma", kEveryType, [](DranetFacts f) { return ours(f, "rdma"); }},
     {"dra.net/virtual", kEveryType,
      [](DranetFacts f) {
        return of_interface(f, (type_bit(f.device.type) & (kPciTypes | type_bit(DeviceType::kSf))) == 0);
      }},
-    {"dra.net/pciAddress", kPciTypes, [](DranetFacts f) { return ours(f, "pciAddress"); }},
     {"dra.net/numaNode", kPciTypes, [](DranetFacts f) { return ours(f, "numaNode"); }},
-    {"dra.net/mac", kEveryType,
-     [](DranetFacts f) { return has_interface(f) ? ours(f, "mac") : std::nullopt; }},
+    {"dra.net/type", kEveryType, link_kind},
+    {"dra.net/pciAddress", kPciTypes, [](DranetFacts f) { return ours(f, "pciAddress"); }},
     {"dra.net/sriov", kEveryType,
      [](DranetFacts f) { return of_interface(f, f.device.type == DeviceType::kPf); }},
-    {"dra.net/isSriovVf", type_bit(DeviceType::kVf), [](DranetFacts f) { return of_interface(f, true); }},
     {"dra.net/rdmaDevice", kEveryType, [](DranetFacts f) { return ours(f, "rdmaDevice"); }},
+    {"dra.net/mac", kEveryType,
+     [](DranetFacts f) { return has_interface(f) ? ours(f, "mac") : std::nullopt; }},
     {"dra.net/mtu", kEveryType, [](DranetFacts f) { return ours(f, "mtu"); }},
     {"dra.net/sriovVfs", type_bit(DeviceType::kPf),
      [](DranetFacts f) { return has_interface(f) ? ours(f, "numVFs") : std::nullopt; }},

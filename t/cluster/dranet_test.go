@@ -42,7 +42,7 @@ func TestDranetAttributesSelectADevice(t *testing.T) {
 	name := *offered(state)[wanted].Attributes["dra.net/ifName"].StringValue
 	net := `device.attributes["dra.net"]`
 	selector := `"dra.net" in device.attributes && ` + net + `.ifName == "` + name + `" && ` + net + `.type == "device" && !` +
-		net + `.virtual && !` + net + `.rdma`
+		net + `.virtual && !` + net + `.rdma && ` + net + `.isSriovVf`
 	lab.Server.NewTemplate(t, lab.Namespace, "one", claim(harness.ExposureClass, selector, 1, nil))
 	lab.Server.NewPodOf(t, lab.Namespace, "one", lab.Node, "one")
 	for _, result := range lab.Server.WaitScheduled(t, lab.Namespace, "one", promptly) {

@@ -476,7 +476,11 @@ TEST(ExposureAttributes, AttributesOfDranetHaveTheRoomThatOthersLeave) {
     if (additional <= 7)
       for (const auto& [key, value] : exposure.additional_attributes) EXPECT_TRUE(all.contains(key));
   }
-  EXPECT_TRUE(dranet_of(vf, exposure_with(1, 1, 6)).contains("ifName")) << "the last to be left out";
+  EXPECT_TRUE(dranet_of(vf, exposure_with(1, 1, 6)).contains("isSriovVf")) << "the last to be left out";
+  // A VF that has a plugin: what selectors of dranet's users read (docs/attributes.md).
+  const Texts with_plugin = dranet_of(vf, exposure_with(1, 0, 0));
+  for (const char* id : {"isSriovVf", "ifName", "rdma", "virtual", "numaNode", "type"})
+    EXPECT_TRUE(with_plugin.contains(id)) << id;
   HostDevice bare = vf;
   bare.rdma_device.clear();
   bare.netdev->master.clear();
