@@ -57,7 +57,7 @@ Value Walk::map(const Node& node) {
 Value Walk::finish_map(const Node& node, const EntryMap* made, bool refuses_repeated) {
   if (made == nullptr) return no_memory(node);
   if (refuses_repeated && made->repeated())
-    return fail(node, Failure::kInvalidArgument, "a key stands twice");
+    return fail(node, Failure::kInvalidArgument, "a key occurs twice");
   return Value::of(static_cast<const Map*>(made));
 }
 

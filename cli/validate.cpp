@@ -110,9 +110,9 @@ struct Report {
     twice_last = file;
     if (twice++ >= kTwiceMax) return;
     add(file, judged.line, true,
-        judged.who + ": metadata.name is " + in_quotes(meta->text("name"), 64) +
-            ", as that of the object at " + first->second.place +
-            "; one would take the other's place, so give it another name, or remove one");
+        judged.who + ": metadata.name " + in_quotes(meta->text("name"), 64) +
+            " is also the name of the object at " + first->second.place +
+            ", and one would replace the other; change the name, or remove one of them");
   }
   void note_network(const std::string& file, const webhook::Judgement& judged, const kube::Json& object) {
     if (judged.user_errors.empty()) return;

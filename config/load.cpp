@@ -365,7 +365,8 @@ void check_together(const Options& options, Problems& problems) {
     problems.push_back(
         "--diff: \"-\" is standard input, and the page reads what it shows again as it changes; give a file");
   if (options.command == Command::kWebhook && options.webhook_address.empty())
-    problems.push_back("webhook-address: is empty, and nobody can ask; leave it out, or give one");
+    problems.push_back(
+        "webhook-address: is empty, so no client can connect; leave it out, or set an address");
   if (options.command == Command::kMatch && !options.files.empty() && !options.published)
     problems.push_back("--file: holds slices, which are asked with --slices; add it");
 }

@@ -61,7 +61,7 @@ Daemon::Daemon(DaemonPorts ports, config::Options options)
                                    const std::string& why) { return conclude(std::move(decision), why); }}),
       abilities_({ports.cluster, scheduler_, log_, ports.random}, options_.sriov_driver_name,
                  options_.node_name, options_.scheduler_version,
-                 [this] { mark("the API server's abilities changed"); }),
+                 [this] { mark("API server features changed"); }),
       charges_({ports.cluster, scheduler_, log_, ports.random},
                {options_.sriov_driver_name, options_.exposure_driver_name, options_.node_name},
                [this] {
@@ -431,7 +431,7 @@ bool Daemon::asks_before_first(const policy::Decision& first) {
   }
   if (scheduler_.now() - *first_asked_at_ >= kFirstWordMax) return false;
   host_.ask_again(pfs);  // one may fail to answer
-  host_.ask_now(std::move(pfs), [this] { mark("PFs were asked what they enforce"); });
+  host_.ask_now(std::move(pfs), [this] { mark("VF settings of PFs were read"); });
   return true;
 }
 
@@ -470,7 +470,7 @@ void Daemon::apply(Plan plan) {
   problems_.tell(state_.policies, *state_.decision, !is_of_one);
   publish(plan);
   host_.ask_again(std::move(plan.query_again));
-  host_.ask_now(std::move(plan.query_now), [this] { mark("PFs were asked what they enforce"); });
+  host_.ask_now(std::move(plan.query_now), [this] { mark("VF settings of PFs were read"); });
   selecting_by_mac_ = std::move(plan.selecting_by_mac);
   ready_ticket_.reset();
   if (plan.decide_at)

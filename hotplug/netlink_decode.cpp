@@ -436,7 +436,7 @@ Result<bool> each_answer(std::string_view datagram, uint16_t type, const char* r
     const auto message = take_message(datagram);
     if (!message) return invalid("a message's length leads outside its datagram");
     if ((message->header.nlmsg_flags & NLM_F_DUMP_INTR) != 0)
-      return Error{Errc::kBusy, std::string("netlink: ") + request + ": what it tells changed meanwhile"};
+      return Error{Errc::kBusy, std::string("netlink: ") + request + ": the dump changed while it was read"};
     if (message->header.nlmsg_type == NLMSG_DONE) {
       // A dump that fails reports the error at its end.
       const auto error = peek<int>(message->payload);

@@ -116,7 +116,7 @@ void Http1ServerSession::begin(RequestDecoder::Head head) {
   exchange.expects_continue = head.expects_continue;
   head.request.from = context_.peer;
   exchange.call = context_.serve(head.request, exchange.response);
-  if (!exchange.call && !exchange.response.is_whole()) exchange.response.replace(500, "nobody answers");
+  if (!exchange.call && !exchange.response.is_whole()) exchange.response.replace(500, "no answer");
 }
 
 void Http1ServerSession::request_is_whole() {

@@ -225,7 +225,7 @@ void Http2ServerSession::begin(StreamId id, Stream& stream) {
   stream.is_head_request = head.method == "HEAD";
   const std::string* expect = head.header("expect");
   stream.call = context_.serve(head, stream.response);
-  if (!stream.call && !stream.response.is_whole()) stream.response.replace(500, "nobody answers");
+  if (!stream.call && !stream.response.is_whole()) stream.response.replace(500, "no answer");
   if (expect == nullptr || lower(*expect) != "100-continue" || stream.response.is_begun()) return;
   const Headers interim = {{":status", "100"}};
   const auto raw_fields = fields(interim);

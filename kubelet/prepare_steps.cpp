@@ -230,7 +230,7 @@ void ClaimPreparer::read_pod(Task& task) {
        .on_failure =
            [this, &task, who](const kube::Failure& failure) {
              if (failure.code == Errc::kNotFound)
-               return give_up(task, who + ", which it is reserved for, is gone");
+               return give_up(task, who + ", for which it is reserved, no longer exists");
              give_up(task, who + " cannot be read: " + failure.what +
                                (failure.code == Errc::kDenied ? "; grant get on pods (docs/kubevirt.md), or "
                                                                 "leave out --mac-annotation"

@@ -164,8 +164,8 @@ std::string mac_refusal(const PreparedClaim& claim, const PreparedDevice& device
   const std::set<std::string> wanted = pfs.empty() ? std::set<std::string>() : macs_for_pod(device);
   if (wanted.empty()) return "";
   const auto text = [&](const std::string& mac, const std::string& who, const std::string& pf) {
-    return named(device) + " is to get MAC address " + mac + ", which " + who + " of the same PF " +
-           escaped(pf) + " has: request another address, or wait until it is free";
+    return named(device) + " cannot get MAC address " + mac + ": " + who + " of the same PF " + escaped(pf) +
+           " has it; request another address, or wait until it is free";
   };
   const auto shared_with = [&](const PreparedDevice& other) -> std::string {
     // Two links are not compared: neither is a function of the PF.
@@ -212,13 +212,12 @@ std::string refusal(const PreparedDevice& device, const KnownEntry& known, const
            shown(now.product) + ", PF " + shown(now.pf) + "; it was published as vendor " +
            shown(before.vendor) + ", device " + shown(before.product) + ", PF " + shown(before.pf);
   if (!device.is_admin && !snapshot.mac_holder.empty())
-    return named(device) + " is to get MAC address " + snapshot.mac_held + ", which " + snapshot.mac_holder +
-           " has: request another address, or change that of the function";
+    return named(device) + " cannot get MAC address " + snapshot.mac_held + ": " + snapshot.mac_holder +
+           " has it; request another address, or change that of the function";
   if (device.is_admin || !device.holding.is_exclusive || known.host_use.is_any || snapshot.uppers.empty())
     return "";
   return named(device) + " is used by the host: " + escaped(join(snapshot.uppers, ", ")) +
-         (snapshot.uppers.size() == 1 ? " stands" : " stand") + " on its interface " +
-         escaped(device.interface);
+         " on top of its interface " + escaped(device.interface);
 }
 
 bool is_userspace_driver(std::string_view driver) {
@@ -281,10 +280,10 @@ std::string immovable_refusal(const PreparedDevice& device, const DeviceSnapshot
       device.config.network ? std::string("network of its VfConfig")
                             : "network definition " +
                                   in_quotes(device.config.nad_namespace + "/" + device.config.nad_name, 128);
-  return named(device) + " cannot go into the pod: the kernel moves its interface " +
+  return named(device) + " cannot be moved into the pod: the kernel does not move its interface " +
          escaped(snapshot.immovable_interfaces.front()) +
-         " to no other network namespace (netns-immutable, as ip -d link shows), and the " + network +
-         " moves it: use a plugin that leaves it on the host (macvlan, ipvlan, vlan), or another device";
+         " to another network namespace (netns-immutable in ip -d link), and the " + network +
+         " moves it; use a plugin that leaves it on the host (macvlan, ipvlan, vlan), or another device";
 }
 
 std::string name_refusal(const PreparedDevice& device, const PreparedClaims& prepared,
@@ -292,9 +291,9 @@ std::string name_refusal(const PreparedDevice& device, const PreparedClaims& pre
   const std::string& name = device.config.if_name;
   if (!is_moved(device) || name.empty() || name == device.interface) return "";
   const auto text = [&](const std::string& who) {
-    return named(device) + " is to be called " + in_quotes(name, 64) +
-           " in its pod (ifName), which is the name of " + who +
-           " on the host, where it may come back under this name: set another ifName, such as net1";
+    return named(device) + ": ifName " + in_quotes(name, 64) + " is the name of " + who +
+           " on the host, and the interface may return to the host under its name in the pod; set another "
+           "ifName, such as net1";
   };
   bool is_of_pod = false;
   for (const auto& [key, other] : prepared)

@@ -91,8 +91,8 @@ std::string encode_own_mac(int ifindex, const std::string& mac) {
 namespace {
 
 Error no_mac(const std::string& mac) {
-  return {Errc::kInvalid,
-          "set a MAC address: " + in_quotes(mac, 64) + " is none, expected six bytes as 02:00:00:00:00:01"};
+  return {Errc::kInvalid, "set a MAC address: " + in_quotes(mac, 64) +
+                              " is not a MAC address, expected six bytes such as 02:00:00:00:00:01"};
 }
 
 Result<Unit> write_alone(const VfOfInterface& vf, const std::string& mac) {

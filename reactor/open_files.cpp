@@ -38,7 +38,9 @@ Result<OpenFiles> raise_open_files() {
   const uint64_t before = limit.rlim_cur, now = std::min<uint64_t>(limit.rlim_max, kOpenFilesMax);
   if (now <= before) return OpenFiles{before, before};
   static const int kRegistered = ::pthread_atfork(nullptr, nullptr, &give_back);
-  if (kRegistered != 0) return Error{Errc::kIo, "nobody would give programs their limit of open files back"};
+  if (kRegistered != 0)
+    return Error{Errc::kIo,
+                 "child programs would keep the raised limit of open files: pthread_atfork failed"};
   if (!set_soft(now, limit)) return refused("set");
   original.store(before, std::memory_order_relaxed);
   return OpenFiles{before, now};

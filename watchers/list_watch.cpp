@@ -222,7 +222,7 @@ void ListWatch::on_list_item(std::string_view object) {
 // An object that is too large to read its name may be an exclude.
 void ListWatch::on_nameless(const Result<ObjectHead>& head) {
   if (!head.ok() && head.error().code == Errc::kTooLarge)
-    return fail(Errc::kTooLarge, "an object is too large to be told by name: " + head.error().what);
+    return fail(Errc::kTooLarge, "an object is too large, and its name cannot be read: " + head.error().what);
   ++nameless_;
 }
 

@@ -185,9 +185,9 @@ std::optional<Judgement> judge_text(const ReviewRequest& request, const Drivers&
   Judgement out{.who = escaped(kind, 64)};
   // A claim that the server accepted and that cannot be read here is left to its node.
   if (is_policy(kind))
-    out.errors.push_back({"", "cannot be read, by no node either: " + object.error().what});
+    out.errors.push_back({"", "cannot be decoded, by nodes neither: " + object.error().what});
   else
-    out.warnings.push_back({"", "was not looked at: " + object.error().what});
+    out.warnings.push_back({"", "not checked: " + object.error().what});
   return out;
 }
 

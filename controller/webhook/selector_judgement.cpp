@@ -158,7 +158,7 @@ class Selector {
       return add(
           about, offset,
           "attribute " + escaped(path.key, 160) +
-              " is absent where the PF has no interface; reading it there is an error, which ends the scheduler's attempt: use "
+              " is absent where the PF has no interface; the scheduler gives up a pod whose selector reads an absent attribute: use "
               "device.attributes[\"" +
               path.domain + "\"].?PFName.orValue(\"\")",
           out);
@@ -170,10 +170,10 @@ class Selector {
     // mistake.
     if (guarded_.contains(path.key) && near.empty()) return;
     add(about, offset,
-        "no device has the attribute " + escaped(path.key, 160) + " by itself" +
-            (near.empty() ? elsewhere : "; did you mean " + near + "?") + "; where no " +
-            (is_exposures ? "DeviceExposurePolicy" : "DeviceAttributes object") +
-            " gives it, reading it is an error, which ends the scheduler's attempt",
+        "no device has the attribute " + escaped(path.key, 160) + ", unless a " +
+            (is_exposures ? "DeviceExposurePolicy" : "DeviceAttributes object") + " adds it" +
+            (near.empty() ? elsewhere : "; did you mean " + near + "?") +
+            "; the scheduler gives up a pod whose selector reads an absent attribute",
         out);
   }
 

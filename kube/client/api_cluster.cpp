@@ -105,7 +105,7 @@ class ListOperation final : public ApiOperation {
     }
     ++pages_;
     if (!continue_.empty() && are_pages_short())
-      return fail_content({Errc::kIo, "the list goes on and on, with next to nothing on its pages"});
+      return fail_content({Errc::kIo, "the list does not end: its pages are nearly empty"});
     if (!continue_.empty() && pages_ < kPagesMax) return next_page(std::string(continue_));
     if (!continue_.empty()) return fail_content({Errc::kTooLarge, "the list has more than 1000 pages"});
     end();

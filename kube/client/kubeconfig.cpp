@@ -132,7 +132,7 @@ Result<ExecPlugin> read_exec(const Json& map, const std::string& where, const st
   plugin.provide_cluster_info = exec.flag("provideClusterInfo");
   const std::string mode = exec.text("interactiveMode");
   if (mode == "Always") {
-    exec.fail("interactiveMode", "Always cannot work in a daemon: there is nobody to ask");
+    exec.fail("interactiveMode", "Always requires a terminal, which a daemon does not have");
   } else if (mode != "" && mode != "Never" && mode != "IfAvailable") {
     exec.fail("interactiveMode", in_quotes(mode) + " is none of Never, IfAvailable, Always");
   } else if (mode.empty() && plugin.api_version == "client.authentication.k8s.io/v1") {

@@ -258,8 +258,8 @@ Result<FleetPolicies> edited_by(std::string_view text, const FleetPolicies& now)
     const std::string name = kube::describe(key);
     key.namespace_.clear();  // all are of one, named or not
     if (const auto [at, is_new] = lines.emplace(key, line); !is_new)
-      return wrong(line, name + " stands in line " + std::to_string(at->second) +
-                             " already; leave out the one that is not meant");
+      return wrong(line, name + " is already defined in line " + std::to_string(at->second) +
+                             "; remove one of the two");
   }
   if (lines.empty()) return wrong(other_line, "there is no policy in it: " + other + " is none");
   return out;

@@ -541,7 +541,7 @@ class DranetConverter {
       if (is_dranet_config(before[i]) && !used.contains(i))
         lose(
             in, before[i], path + ".config[" + std::to_string(i) + "]", "",
-            "it is for no request of dranet's devices, or another one stands before it, which dranet obeys alone",
+            "it applies to no request for dranet's devices, or comes after another one, and dranet uses only the first",
             "delete it");
     }
     for (const Group& one : groups) {

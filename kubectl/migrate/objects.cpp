@@ -211,8 +211,8 @@ class Maker {
         first->place,
         join(some, ", ") + (names.size() == 1 ? " selects" : " select") +
             " by neither pfNames nor rootDevices, and may mean functions without a PF (in a VM) or PFs without VFs: "
-            "a SriovResourcePolicy offers neither. Say --as exposure if they are meant, --as sriov if not; --check on a "
-            "node shows whether that matters");
+            "a SriovResourcePolicy offers neither. Set --as exposure if they are meant, --as sriov if not; --check on a "
+            "node shows whether any device is affected");
   }
 
   void publish(const Resource& resource) {

@@ -286,8 +286,8 @@ void read_plugin_config_map(const Json& object, const std::string& file, const L
     if (has_all && key != kForAllNodes)
       complaints.error({file, value.line()},
                        "data[" + escaped(key) +
-                           "] stands beside config.json: the plugin reads one of them, which its "
-                           "--config-file says; delete the keys that it does not read");
+                           "] is a key beside config.json, and the plugin reads only the one that its "
+                           "--config-file names; delete the others");
     else if (!is_only && is_file_name(key) && key != kForAllNodes)
       complaints.error(
           {file, value.line()},

@@ -103,7 +103,7 @@ std::string summary_of(const EditEffect& effect) {
   std::string out =
       count_of_nodes(effect.changed) + " would change, " + count_of_nodes(effect.same) + " would not";
   if (effect.unjudged > 0) out += ", " + count_of_nodes(effect.unjudged) + " cannot be judged";
-  if (untold(effect) > 0) out += "; " + count_of_nodes(untold(effect)) + " more than are told here";
+  if (untold(effect) > 0) out += "; " + count_of_nodes(untold(effect)) + " more are not shown";
   return out;
 }
 

@@ -184,7 +184,7 @@ std::string devices_of_node(const FleetPageFacts& facts) {
   std::string out = "<section id=\"detail\">\n<h2>Devices of " + html(facts.node) + "</h2>\n";
   if (!facts.problem.empty()) out += "<p class=\"problem\">" + html(facts.problem) + "</p>\n";
   if (facts.devices.empty())
-    return out.append(facts.problem.empty() ? "<p>There is none.</p>\n" : "").append(kDetailEnd);
+    return out.append(facts.problem.empty() ? "<p>No devices.</p>\n" : "").append(kDetailEnd);
   out += "<table>\n<thead><tr>";
   for (const char* title : {"Device", "PCI", "PF", "Interface", "Driver", "State", "By whom"})
     out += std::string("<th scope=\"col\">") + title + "</th>";

@@ -314,7 +314,7 @@ void hint_at_unmatched(const std::map<std::string, int64_t>& unmatched, why::Ans
     if (parts.size() < 5) parts.push_back(node + " (" + std::to_string(devices) + ")");
   answer.hints.push_back("Nodes with devices that no policy selects: " + join(parts, ", ") +
                          (unmatched.size() > 5 ? " " + and_more(unmatched.size() - 5, "node") : "") +
-                         "; no policy over what they report was found that would offer what is asked for");
+                         "; no policy was found that would offer what the claim requests");
 }
 
 bool is_any_unmatched(const why::Answer& answer) {

@@ -23,11 +23,10 @@ std::string HookTime::refusal(const std::string& namespace_, TimePoint now) cons
   if (at == debts_.end()) return "";
   const Millis over = owed(at->second, now) - free_;
   if (over <= Millis{0}) return "";
-  return "for another " + std::to_string(kTimesAsLong * over.count() / 1'000 + 1) +
-         " s the container runtime does not wait for pods of namespace " + escaped(namespace_) +
-         ", because calls for them took long and failed (the last one " +
-         std::to_string(at->second.took.count()) + " ms: " + at->second.problem +
-         "); the kubelet tries again";
+  return "calls for pods of namespace " + escaped(namespace_) + " are refused for another " +
+         std::to_string(kTimesAsLong * over.count() / 1'000 + 1) +
+         " s, because earlier ones took long and failed (the last one " +
+         std::to_string(at->second.took.count()) + " ms: " + at->second.problem + "); the kubelet retries";
 }
 
 }  // namespace sliced::kubelet

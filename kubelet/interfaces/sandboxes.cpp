@@ -122,8 +122,8 @@ std::string Sandboxes::clash_in(const nri::PodSandbox& pod,
     const auto [at, is_first] =
         owners.try_emplace(one.interface, is_others ? kept->record.owner : record.owner);
     if (is_first && !is_others) continue;
-    return named(one) + " cannot be made: the pod has an interface of that name, of " +
-           escaped(at->second, 256) + "; give each an ifName of its own in its VfConfig";
+    return named(one) + " cannot be attached: the pod has an interface of that name, of " +
+           escaped(at->second, 256) + "; set a different ifName in each VfConfig";
   }
   return default_route_conflict(interfaces_of(prepared_(), pod.uid));
 }
@@ -173,15 +173,16 @@ void Sandboxes::set_up(nri::PodSandbox pod, nri::Reply reply, bool is_run) {
       return refuse(named(one) + ": " + one.refusal);
     }
   if (pod.network_namespace.empty())
-    return refuse(named(pod) + " has no network namespace of its own (hostNetwork), and " +
-                  named(missing.front()) + " is to be in it: leave out hostNetwork, or netAttachDefName");
+    return refuse(named(missing.front()) + " cannot be attached: " + named(pod) +
+                  " has no network namespace of its own (hostNetwork); leave out hostNetwork, or "
+                  "netAttachDefName");
   if (const std::string why = clash_in(pod, missing); !why.empty()) {
     log_rejected(pod, why);
     return refuse(why);
   }
   if (const std::string why = ports_.hook_time->refusal(pod.namespace_name, ports_.scheduler.now());
       !why.empty())
-    return refuse("the interfaces of " + named(pod) + " are not made: " + why);
+    return refuse(named(pod) + ": interfaces not attached: " + why);
   auto setup = std::make_shared<SandboxSetup>(
       SandboxSetup{.pod = std::move(pod), .deadline = reply.deadline(), .missing = std::move(missing)});
   if (is_run) setup->ends_in = running_;

@@ -65,10 +65,9 @@ void SelectorCompiler::compile(const std::set<std::string>& texts) {
     left_.insert(all[i]);
     compiled_[all[i]] = {
         nullptr,
-        "takes more than its share of work to be compiled, or of memory, so it is not used: one selector "
-        "may take " +
-            share_text(budget_.each) + ", all of a node together " + share_text(budget_.all) +
-            "; make it simpler, with fewer or smaller regular expressions",
+        "needs more work to compile, or more memory, than allowed (limits: " + share_text(budget_.each) +
+            " for a selector, " + share_text(budget_.all) +
+            " for all selectors of a node); simplify it, with fewer or smaller regular expressions",
         budget_.each};
   }
 }

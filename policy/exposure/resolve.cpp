@@ -202,11 +202,11 @@ class Asking {
 
   // A constant text while the problem lasts, because a change is logged.
   std::string too_much() const {
-    return "takes more than its share of work over the devices of this node, so it is not used: one selector "
-           "may take " +
-           std::to_string(budgets_.selectors.each) + " work steps or cost units, all of a node together " +
-           std::to_string(budgets_.selectors.all) + ", with " + std::to_string(budgets_.answers) +
-           " answers; make it simpler, or let fewer policies select the node";
+    return "needs more work than allowed for the devices of this node (limits: " +
+           std::to_string(budgets_.selectors.each) + " work steps or cost units for a selector, " +
+           std::to_string(budgets_.selectors.all) + " and " + std::to_string(budgets_.answers) +
+           " results for all selectors of a node); simplify the selector, or let fewer policies select the "
+           "node";
   }
 
   const std::vector<Shared<ExposurePolicy>>& exposures_;

@@ -55,10 +55,11 @@ void Findings::count(Waiting waiting) {
 // The track may differ from the present facts: its results may be from before the interface moved to a pod.
 Finding Findings::of(Condition condition) const {
   if (has(stale_.conditions, condition))
-    return {Finding::Is::kNotMet, "PF " + device_.pf->text() + " has not been asked since that is wanted"};
+    return {Finding::Is::kNotMet, "VF settings of PF " + device_.pf->text() +
+                                      " have not been read since a policy began to require them"};
   Finding out = find_condition(condition, {device_, *in_.inventory, in_.node_state}, demand_.mtu_at_least);
   if (known_ == nullptr || known_->is_met(condition, demand_.mtu_at_least) == out.counts_as_met()) return out;
-  return {out.counts_as_met() ? Finding::Is::kNotMet : Finding::Is::kMet, "as it was found before"};
+  return {out.counts_as_met() ? Finding::Is::kNotMet : Finding::Is::kMet, "as last known"};
 }
 
 std::string Findings::text_of(const ConditionSet& conditions) const {

@@ -78,7 +78,7 @@ std::string_view consequence_of(TaintEffect effect) {
 
 std::string flapping_text(const Readied& found) {
   return std::string(name_of(*found.flapping)) + ": it was lost " + std::to_string(found.losses) +
-         " times in a short time, and has to hold for " + format_duration(damping(found.losses));
+         " times in a short time, and must hold for " + format_duration(damping(found.losses));
 }
 
 // Returns the entry with the taint that applies now; a taint of this driver from before is replaced.
@@ -222,7 +222,7 @@ std::vector<Rule> readiness_rules(const Inputs& in, const hotplug::HostDevice& d
     const char* says = is_passed                            ? "not known yet"
                        : finding.is == Finding::Is::kMet    ? "met"
                        : finding.is == Finding::Is::kNotMet ? "not met"
-                                                            : "not for it";
+                                                            : "not applicable";
     out.push_back({policy, "spec.readiness", is_passed || finding.counts_as_met() ? "match" : "no",
                    std::string(name_of(condition)),
                    says + (finding.why.empty() ? "" : " (" + finding.why + ")"), "met"});
@@ -255,10 +255,10 @@ class ReadinessGate final : public Gate {
       return std::nullopt;
     }
     wake_at(std::max(is_calm ? kEver : found.calm_at, is_stable ? kEver : found.since + demand.stable_for));
-    return held_back(offer, found.since,
-                     is_stable
-                         ? flapping_text(found)
-                         : "stableFor: it is ready, and has to be for " + format_duration(demand.stable_for));
+    return held_back(
+        offer, found.since,
+        is_stable ? flapping_text(found)
+                  : "stableFor: it is ready, and must be ready for " + format_duration(demand.stable_for));
   }
 
   static std::string say(const GateExplanation& explained) {

@@ -66,20 +66,20 @@ std::string unsettled_by(const NodeStateReading& reading) {
   if (sync == kFailed && !reading.ignored.failed)
     return status +
            "; the log of the operator's pod sriov-network-config-daemon on this node has the cause "
-           "(--ignore-node-state failed passes over it)";
+           "(--ignore-node-state failed ignores this)";
   if (!sync.empty() && sync != kFailed && sync != kSucceeded)
     return status + ", expected Succeeded, Failed or InProgress";
   if (reading.ignored.earlier_boot) return "";
   if (sync.empty())
     return status +
            ": the SR-IOV network operator has not configured this node yet; does its pod "
-           "sriov-network-config-daemon run here? (--ignore-node-state earlier-boot passes over it)";
+           "sriov-network-config-daemon run here? (--ignore-node-state earlier-boot ignores this)";
   if (reading.no_evidence.empty()) return "";
   return status +
          ", with no evidence that the SR-IOV network operator has configured this node since it booted: " +
          reading.no_evidence +
          "; its pod sriov-network-config-daemon does so when it starts: " + restart_of_operator(state) +
-         " (--ignore-node-state earlier-boot passes over it)";
+         " (--ignore-node-state earlier-boot ignores this)";
 }
 
 NodeState in_sync(const NodeStateReading& reading, const hotplug::Inventory& host) {

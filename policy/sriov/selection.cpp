@@ -26,13 +26,11 @@ void keep_those_that_fit(std::vector<int32_t>& left, const Share& share,
     if (fits[i])
       kept.push_back(left[i]);
     else
-      problems[left[i]] = {"spec.configs",
-                           "has " + std::to_string(share.entries[static_cast<size_t>(left[i])]) + " " +
-                               share.what +
-                               ", which is more than its share of work, so it is not used: one policy may "
-                               "take " +
-                               std::to_string(share.budget.each) + " such looks, all of a node together " +
-                               std::to_string(share.budget.all) + "; " + share.remedy};
+      problems[left[i]] = {
+          "spec.configs",
+          "needs more work than allowed: " + std::to_string(share.entries[static_cast<size_t>(left[i])]) +
+              " " + share.what + " (limits: " + std::to_string(share.budget.each) + " for a policy, " +
+              std::to_string(share.budget.all) + " for all policies of a node); " + share.remedy};
   }
   left = std::move(kept);
 }
@@ -56,14 +54,13 @@ std::vector<int32_t> policies_within_budget(const Inputs& in, std::map<int32_t, 
   keep_those_that_fit(
       selected,
       {in.policies->filter_entries, vfs, in.settings.budgets.filters,
-       "entries of filters to look at for each VF of this node", "name ranges or PFs instead of single VFs"},
+       "entries of filters for each VF of this node", "name ranges or PFs instead of single VFs"},
       problems);
-  keep_those_that_fit(
-      selected,
-      {in.policies->attribute_entries, 1, in.settings.budgets.attributes,
-       "labels and attributes of DeviceAttributes to look at through its deviceAttributesSelectors",
-       "use fewer configs with a deviceAttributesSelector, or fewer DeviceAttributes"},
-      problems);
+  keep_those_that_fit(selected,
+                      {in.policies->attribute_entries, 1, in.settings.budgets.attributes,
+                       "labels and attributes of DeviceAttributes for its deviceAttributesSelectors",
+                       "use fewer configs with a deviceAttributesSelector, or fewer DeviceAttributes"},
+                      problems);
   return selected;
 }
 

@@ -57,7 +57,7 @@ Result<Unit> refuse_if_served(const std::string& path) {
       errno == EAGAIN)
     return Error{Errc::kBusy, "another process listens on it"};
   if (errno == ECONNREFUSED || errno == ENOENT) return Unit{};
-  return from_errno().in("is somebody there?");
+  return from_errno().in("check for a listener");
 }
 
 // Removes a socket without a listening process. It is renamed and checked again, because another process may

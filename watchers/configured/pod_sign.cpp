@@ -168,7 +168,7 @@ Result<PodWait> PodSign::own(std::string_view object) {
   if (found && uid_.empty()) uid_ = found->uid;
   if (found && found->uid != uid_) {
     replaced_ = pod() + " was replaced: its UID is " + escaped(found->uid) +
-                ", and this process waits in the one with " + escaped(uid_) + "; the new pod waits by itself";
+                ", and this process runs in the one with " + escaped(uid_) + "; the new pod waits separately";
     return Error{Errc::kInvalid, replaced_};
   }
   return found;

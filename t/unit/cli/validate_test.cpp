@@ -42,7 +42,7 @@ std::string policy(const std::string& meta, const std::string& pf = "ens1f0") {
   return "---\napiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\nkind: SriovResourcePolicy\nmetadata: {" +
          meta + "}\nspec: {configs: [{resourceName: a, resourceFilters: [{pfNames: [" + pf + "]}]}]}\n";
 }
-const std::string kTaken = "; one would take the other's place, so give it another name, or remove one\n";
+const std::string kTaken = ", and one would replace the other; change the name, or remove one of them\n";
 
 // Red when two objects of one name, of which a cluster keeps one, are taken for sound.
 TEST_F(ValidateTest, ObjectsOfOneKindAndNameAreErrors) {
@@ -55,7 +55,7 @@ TEST_F(ValidateTest, ObjectsOfOneKindAndNameAreErrors) {
       said(),
       "a.yaml:7: warning: SriovResourcePolicy p: metadata.namespace is \"other\", and the daemons use policies of "
       "namespace \"dra-driver-sriov\" only (--namespace): this object has no effect there\n"
-      "b.yaml:7: error: SriovResourcePolicy p: metadata.name is \"p\", as that of the object at a.yaml:2" +
+      "b.yaml:7: error: SriovResourcePolicy p: metadata.name \"p\" is also the name of the object at a.yaml:2" +
           kTaken + "5 objects checked, 1 error, 1 warning\n");
 }
 

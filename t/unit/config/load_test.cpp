@@ -288,7 +288,7 @@ TEST(Load, Problems) {
        {"page-address: is empty, and the page is served nowhere else; leave it out, or give one"}},
       {"a webhook nowhere",
        {"webhook", "--webhook-address="},
-       {"webhook-address: is empty, and nobody can ask; leave it out, or give one"}},
+       {"webhook-address: is empty, so no client can connect; leave it out, or set an address"}},
       {"a file that is not there", {"run", "-c", "/none"}, {"/none: No such file or directory"}},
       {"every problem, not the first",
        {"run", "--clustr", "--log-level", "x", "--settle", "y", "z"},

@@ -163,7 +163,8 @@ TEST_P(ReadinessTest, APfThatDoesNotAnswerIsWaitedForForAMoment) {
   EXPECT_EQ(offered().size(), 0u);
   const auto explained = policy::explain(*daemon->decision(), "0000:3b:02.1");
   EXPECT_TRUE(std::any_of(explained.rules.begin(), explained.rules.end(), [](const auto& rule) {
-    return rule.found == "not met (PF 0000:3b:00.0 has not been asked since that is wanted)";
+    return rule.found ==
+           "not met (VF settings of PF 0000:3b:00.0 have not been read since a policy began to require them)";
   }));
   refuses = false;
   run(3s);
@@ -185,7 +186,9 @@ TEST_P(ReadinessTest, WhatIsOfferedBehindAPfThatDoesNotAnswerIsExplainedByWhatIs
     return std::string();
   };
   run(1s);
-  EXPECT_EQ(found(), "match: not known yet (PF 0000:3b:00.0 has not been asked since that is wanted)");
+  EXPECT_EQ(
+      found(),
+      "match: not known yet (VF settings of PF 0000:3b:00.0 have not been read since a policy began to require them)");
   run(5s);
   ASSERT_EQ(offered().size(), 2u);
   EXPECT_EQ(found(), "match: met");

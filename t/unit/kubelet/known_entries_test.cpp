@@ -98,7 +98,8 @@ TEST_F(KnownEntriesTest, WhatItsPfIsAskedIsNotKnownYet) {
   in->query_times = policy::QueryTimes{{*hotplug::PciAddress::decode("0000:3b:00.0"), TimePoint(1s)}};
   EXPECT_EQ(not_ready(none, TimePoint(99s)), "") << "nobody asks";
   sriov.readiness.require = policy::ConditionSet{}.set(static_cast<size_t>(policy::Condition::kAdminMac));
-  const std::string not_asked = "adminMac: PF 0000:3b:00.0 has not been asked since that is wanted";
+  const std::string not_asked =
+      "adminMac: VF settings of PF 0000:3b:00.0 have not been read since a policy began to require them";
   EXPECT_EQ(not_ready(none, TimePoint(100s)), not_asked);
   EXPECT_EQ(not_ready(some, TimePoint(101s)), not_asked) << "that is what was read then";
   EXPECT_EQ(not_ready(some, TimePoint(102s)), "") << "it is not waited for any longer";

@@ -272,7 +272,7 @@ TEST(Safety, WhatStandsOnTheInterfaceIsTheHosts) {
   device.interface = "eth2";
   const DeviceSnapshot used{.uppers = {"macvlan0", "br0"}};
   EXPECT_EQ(refusal(device, known, used),
-            "device node-a/0000-03-00-2 is used by the host: macvlan0, br0 stand on its interface eth2");
+            "device node-a/0000-03-00-2 is used by the host: macvlan0, br0 on top of its interface eth2");
   known.host_use.is_any = true;
   EXPECT_EQ(refusal(device, known, used), "");
   known.host_use.is_any = false;

@@ -95,8 +95,9 @@ TEST(PfWord, ANodeStateIsOneWhereItWantsSomethingOfThePf) {
     EXPECT_TRUE(decision.awaited_pfs.empty() && decision.pfs_to_query.empty());
     World wants(kind);
     wants.in.node_state.by_vf_settings = {kPf};
-    EXPECT_TRUE(is_said(wants.said("{require: [nodeState]}"),
-                        "nodeState: PF 0000:3b:00.0 has not been asked since that is wanted"));
+    EXPECT_TRUE(is_said(
+        wants.said("{require: [nodeState]}"),
+        "nodeState: VF settings of PF 0000:3b:00.0 have not been read since a policy began to require them"));
     World unknown(kind);
     unknown.in.node_state = {};
     EXPECT_TRUE(
@@ -110,7 +111,8 @@ TEST(PfWord, APfWithoutAnInterfaceIsNotAsked) {
     World world(kind);
     world.host.at(kPf).driver = "vfio-pci";
     world.host.at(kPf).netdev.reset();
-    EXPECT_TRUE(is_said(world.said("{require: [adminMac]}"), "has not been asked")) << "it was told once";
+    EXPECT_TRUE(is_said(world.said("{require: [adminMac]}"), "have not been read since"))
+        << "it was told once";
     World never(kind);
     never.host.at(kPf) = world.host.at(kPf);
     never.vf().enforced.reset();
@@ -147,10 +149,10 @@ TEST(PfWord, WhatIsNewTakesAYoungOne) {
 TEST(PfWord, TheRestIsToldBesideIt) {
   for (const PolicyType kind : kBoth) {
     World world(kind);
-    EXPECT_TRUE(
-        is_said(world.said("{require: [adminMac], mtuAtLeast: 9000}"),
-                "adminMac: PF 0000:3b:00.0 has not been asked since that is wanted; mtuAtLeast: interface "
-                "ens1f0v0 has MTU 1500, expected 9000"));
+    EXPECT_TRUE(is_said(
+        world.said("{require: [adminMac], mtuAtLeast: 9000}"),
+        "adminMac: VF settings of PF 0000:3b:00.0 have not been read since a policy began to require them; mtuAtLeast: interface "
+        "ens1f0v0 has MTU 1500, expected 9000"));
   }
 }
 

@@ -927,7 +927,7 @@ TEST_F(ListWatchTest, AnItemThatIsCutBeforeItsNameIsNoList) {
     cluster.end_watches();
     scheduler.advance(10s);
     EXPECT_EQ(events(), Words{}) << "the last list stands";
-    EXPECT_GE(log.count("too large to be told by name"), 1u);
+    EXPECT_GE(log.count("too large, and its name cannot be read"), 1u);
     cluster.on_deliver = nullptr;
     scheduler.advance(60s);
     EXPECT_EQ(events(), (Words{"relisted a=1 b=2"}));

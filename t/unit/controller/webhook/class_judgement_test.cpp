@@ -86,8 +86,8 @@ TEST(ClassJudgement, AttributesThatNoDeviceHasByItselfAreWarnedOf) {
   EXPECT_EQ(
       said,
       "warning: DeviceClass c: spec.selectors[0].cel.expression column 58: no device has the attribute "
-      "sriovnetwork.k8snetworkplumbingwg.io/pfname by itself; did you mean PFName?; where no DeviceAttributes "
-      "object gives it, reading it is an error, which ends the scheduler's attempt\n")
+      "sriovnetwork.k8snetworkplumbingwg.io/pfname, unless a DeviceAttributes object adds it; did you mean PFName?; the "
+      "scheduler gives up a pod whose selector reads an absent attribute\n")
       << "once";
   for (const char* unguarded :
        {"'zone' in device.attributes['dra.networking'] || device.attributes['dra.networking'].zone == 'a'",

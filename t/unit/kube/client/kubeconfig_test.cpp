@@ -122,7 +122,7 @@ TEST(DecodeKubeconfig, RefusesNamingTheField) {
        "user.exec.apiVersion"},
       {kubeconfig(kServer, "exec: {apiVersion: client.authentication.k8s.io/v1beta1}"),
        "command: is missing"},
-      {kubeconfig(kServer, v1 + "interactiveMode: Always}"), "nobody to ask"},
+      {kubeconfig(kServer, v1 + "interactiveMode: Always}"), "requires a terminal"},
       {kubeconfig(kServer, v1 + "interactiveMode: Sometimes}"), "is none of"},
       {kubeconfig(kServer, v1 + "args: [1]}"), "interactiveMode: is required"},
       {kubeconfig(kServer, v1 + "interactiveMode: Never, args: [1]}"), "args: must be a list of strings"},

@@ -160,8 +160,8 @@ TEST(FleetPolicies, WhatIsNoEditIsRefused) {
       unnamed = "kind: SriovResourcePolicy\nmetadata: {name: a}\nspec: {configs: []}\n";
   EXPECT_EQ(
       wrong(version + ours + "---\n" + version + unnamed),
-      "6: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1 SriovResourcePolicy a stands in line 1 already; leave "
-      "out the one that is not meant");
+      "6: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1 SriovResourcePolicy a is already defined in line 1; "
+      "remove one of the two");
 }
 
 TEST(FleetPolicies, AnEntryThatGoesToAnotherPolicyIsAnotherEntry) {

@@ -121,7 +121,7 @@ TEST_F(DranetFiles, OneConfigurationCountsForARequest) {
              "], config: [" + config("{interface: {name: a0}}", "a") + ", " +
              config("{interface: {name: a1}}", "a") + ", " + config("{interface: {mtu: 1400}}", "b") + "]}"),
        "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: gpus}\nspec: {selectors: [{cel: {expression: 'device.driver == \"gpu.example.com\"'}}]}"});
-  EXPECT_TRUE(two.says("config[1], which has no counterpart: it is for no request")) << two.err;
+  EXPECT_TRUE(two.says("config[1], which has no counterpart: it applies to no request")) << two.err;
   EXPECT_TRUE(two.says("- requests:\n      - a\n      opaque:")) << two.out;
   EXPECT_TRUE(two.says("- requests:\n      - b\n      opaque:")) << two.out;
   EXPECT_FALSE(two.says("ifName: a1"));

@@ -48,7 +48,7 @@ TEST(EditSection, WhatDoesNotFitIsCounted) {
   EXPECT_EQ(told.nodes.size(), kEditNodesMax);
   EXPECT_EQ(told.nodes[0].changes.size(), kEditChangesMax);
   EXPECT_EQ(told.nodes[0].more, 10u);
-  EXPECT_EQ(summary_of(told), "300 nodes would change, 0 nodes would not; 100 nodes more than are told here");
+  EXPECT_EQ(summary_of(told), "300 nodes would change, 0 nodes would not; 100 nodes more are not shown");
   EXPECT_NE(html_of(told).find("<div>and 10 more changes</div>"), std::string::npos);
 }
 

@@ -63,7 +63,7 @@ TEST(FleetPage, NodesAreShownByHealthAndByPolicy) {
 TEST(FleetPage, DevicesOfANodeAreToldWithWhoHasOrHidesThem) {
   FleetPageFacts facts;
   facts.node = "a";
-  EXPECT_NE(fleet_page(facts).find("<p>There is none.</p>"), std::string::npos);
+  EXPECT_NE(fleet_page(facts).find("<p>No devices.</p>"), std::string::npos);
   facts.devices = {
       {.entry = "vf-0", .pci = "0000:3b:01.0", .state = DeviceState::kAllocated, .claims = {"ns/c"}},
       {.pci = "0000:3b:01.1", .state = DeviceState::kHidden, .why = "no-vfs: excluded"}};

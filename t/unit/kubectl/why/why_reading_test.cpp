@@ -161,10 +161,9 @@ TEST_F(WhyReadingTest, DevicesThatNoPolicySelectsAreNamedWhereNothingMatches) {
   answer.nodes[0].requests.resize(1);
   answer.nodes[0].requests[0].wanted = 1;
   find_hidden(objects, {kDriver, "dra.example"}, {}, answer);
-  EXPECT_EQ(answer.hints,
-            std::vector<std::string>{
-                "Nodes with devices that no policy selects: w (12); no policy over what they report "
-                "was found that would offer what is asked for"});
+  EXPECT_EQ(answer.hints, std::vector<std::string>{
+                              "Nodes with devices that no policy selects: w (12); no policy was found that "
+                              "would offer what the claim requests"});
   answer.hints.clear();
   answer.nodes[0].requests[0].matching = answer.nodes[0].requests[0].free = 1;
   find_hidden(objects, {kDriver, "dra.example"}, {}, answer);

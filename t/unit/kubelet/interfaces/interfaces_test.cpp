@@ -458,8 +458,9 @@ TEST_F(InterfacesTest, AnInterfaceThatTheKernelDoesNotMoveIsRefusedBeforeAnythin
   nad(R"({"cniVersion":"1.0.0","name":"n","plugins":[{"type":"host-device"}]})");
   node.steps.clear();
   const std::string why = prepare(claim);
-  EXPECT_NE(why.find("the kernel moves its interface eth0 to no other network namespace (netns-immutable"),
-            std::string::npos)
+  EXPECT_NE(
+      why.find("the kernel does not move its interface eth0 to another network namespace (netns-immutable"),
+      std::string::npos)
       << why;
   EXPECT_TRUE(preparer->prepared().empty());
   for (const std::string& step : node.steps)

@@ -610,7 +610,7 @@ TEST_F(SandboxesTest, ANamespaceWhoseCallsFailLateWaitsAndOthersDoNot) {
   const size_t calls = world.node.calls().size();
   for (const char* call : {"Run", "Create"}) {
     const std::string why = world.call(call, pod("a", "ns-a") + field(2, nri::test::container("c", "a")));
-    EXPECT_NE(why.find("does not wait for pods of namespace ns-a"), std::string::npos) << why;
+    EXPECT_NE(why.find("calls for pods of namespace ns-a are refused"), std::string::npos) << why;
   }
   EXPECT_EQ(world.node.calls().size(), calls) << "no plugin is run";
   EXPECT_NE(world.call("Stop", pod("b", "ns-a")), "") << "DEL is not waited for";

@@ -217,7 +217,7 @@ TEST_F(ListenerTest, NothingElseIsEverRemoved) {
               {"living", Errc::kBusy, "another process listens on it"},
               {"file", Errc::kInvalid, "no socket is there; remove it"},
               {"link", Errc::kInvalid, "no socket is there; remove it"},
-              {"datagram", Errc::kIo, "is somebody there?"},
+              {"datagram", Errc::kIo, "check for a listener"},
               {"none/socket", Errc::kNotFound, "no such file or directory"},
               {std::string(108, 'x'), Errc::kInvalid, "1 to 107 bytes"}};
   for (const auto& row : rows) {
