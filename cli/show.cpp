@@ -30,10 +30,22 @@ void put(Json& map, std::string_view key, const std::optional<hotplug::PciAddres
 }
 void put(Json& map, std::string_view key, int number) { map.set(key, number); }
 
+// Only the ports of a switch differ in their flavour.
+std::string port_of(const hotplug::Netdev& netdev) {
+  const std::string& flavour = netdev.port_flavour;
+  if (netdev.phys_switch_id.empty() || !flavour.starts_with("p")) return "";
+  return flavour == "physical" ? "uplink"
+         : flavour == "pcipf"  ? "PF representor"
+         : flavour == "pcivf"  ? "VF representor"
+                               : "SF representor";
+}
+
 std::string state_of(const HostDevice& device) {
   if (!device.broken.empty()) return device.broken;
   if (!device.host_use.empty()) return device.host_use;
-  return device.netdev ? device.netdev->oper_state : "";
+  if (!device.netdev) return "";
+  const std::string port = port_of(*device.netdev);
+  return device.netdev->oper_state + (device.netdev->oper_state.empty() || port.empty() ? "" : ", ") + port;
 }
 
 std::string numa_of(const HostDevice& device) {
@@ -64,6 +76,7 @@ Json json_of_netdev(const hotplug::Netdev& netdev) {
   put(out, "master", netdev.master);
   put(out, "physSwitchId", netdev.phys_switch_id);
   put(out, "physPortName", netdev.phys_port_name);
+  put(out, "portFlavour", netdev.port_flavour);
   if (netdev.carries_default_route) out.set("carriesDefaultRoute", true);
   if (netdev.stale) out.set("away", true);
   return out;

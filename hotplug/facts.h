@@ -78,6 +78,9 @@ struct Netdev {
   std::optional<bool> is_up;  // IFF_UP; only for functions' interfaces
   /// The kernel does not move it to another network namespace (LinkProperties::is_netns_immutable).
   std::optional<bool> is_netns_immutable;
+  /// Of its port, as `devlink port show` has it: physical (an uplink); pcipf, pcivf, pcisf (representors); "" if
+  /// unknown.
+  std::string port_flavour = {};
   bool operator==(const Netdev&) const = default;
 };
 

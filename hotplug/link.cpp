@@ -229,6 +229,12 @@ std::optional<NetdevReading> read_netdev(const HostView& host, std::string_view 
   return netdev;
 }
 
+Result<std::string> read_devlink_port(const HostView& host, int ifindex, std::string_view switch_id,
+                                      std::string_view phys_port_name) {
+  if (switch_id.empty() || !is_ambiguous(decode_port_name(phys_port_name))) return std::string();
+  return host.devlink_port(ifindex);
+}
+
 SlowFacts read_slow_facts_of_netdev(const HostView& host, std::string_view name) {
   SlowFacts slow;
   const auto opened = host.open_dir(std::string(kNetdevs) + std::string(name));
@@ -245,14 +251,10 @@ SlowFacts read_slow_facts_of_netdev(const HostView& host, std::string_view name)
   slow.phys_port_name = read_text(dir, "phys_port_name", slow.unreadable);
   std::vector<std::string> passed_over;
   const int ifindex = read_int(dir, "ifindex", passed_over).value_or(0);
-  // Asked of devlink only then, since the answer waits for the lock of its driver.
-  if (!slow.phys_switch_id.empty() && is_ambiguous(decode_port_name(slow.phys_port_name))) {
-    auto port = host.devlink_port(ifindex);
-    if (port)
-      slow.devlink_port = *std::move(port);
-    else
-      slow.unreadable.push_back("devlink port: " + port.error().what);
-  }
+  if (auto port = read_devlink_port(host, ifindex, slow.phys_switch_id, slow.phys_port_name))
+    slow.devlink_port = *std::move(port);
+  else
+    slow.unreadable.push_back("devlink port: " + port.error().what);
   auto properties = host.link_properties(ifindex);
   if (properties) {
     slow.alternative_names = std::move(properties->alternative_names);

@@ -37,25 +37,24 @@ std::string_view switch_id_of(const NetdevReading& netdev) {
   return netdev.slow ? std::string_view(netdev.slow->phys_switch_id) : std::string_view();
 }
 
-// A lower rank is more likely to be the function's own: the uplink by name, then a name without a port, then
-// the oldest.
-auto own_rank(const NetdevReading& netdev) {
-  const std::string_view text = port_name_of(netdev);
-  const PortName port = decode_port_name(text);
-  int rank = 2;
-  if (port.kind == PortName::Kind::kUplink)
-    rank = 0;
-  else if (text.empty())
-    rank = 1;
-  // "p2" before "p10".
-  return std::make_tuple(rank, netdev.dev_port.value_or(0), text.size(), text, netdev.ifindex,
-                         std::string_view(netdev.name));
+PortFacts port_facts_of(const NetdevReading& netdev) {
+  return {.name = netdev.name,
+          .ifindex = netdev.ifindex,
+          .switch_id = switch_id_of(netdev),
+          .port_name = port_name_of(netdev),
+          .dev_port = netdev.dev_port.value_or(0)};
 }
 
-bool is_representor(const NetdevReading& netdev) {
-  const std::string_view port = port_name_of(netdev);
-  return !switch_id_of(netdev).empty() && !port.empty() &&
-         decode_port_name(port).kind != PortName::Kind::kUplink;
+// A lower rank is more likely to be the function's own: the uplink by name, then a name without a port, then
+// the oldest.
+auto own_rank(const PortFacts& port) {
+  int rank = 2;
+  if (decode_port_name(port.port_name).kind == PortName::Kind::kUplink)
+    rank = 0;
+  else if (port.port_name.empty())
+    rank = 1;
+  // "p2" before "p10".
+  return std::make_tuple(rank, port.dev_port, port.port_name.size(), port.port_name, port.ifindex, port.name);
 }
 
 // Drivers whose functions have several ports with consecutive numbers: a missing one is in another namespace.
@@ -586,24 +585,58 @@ PortName decode_port_name(std::string_view text) {
   return port;
 }
 
+bool represents_function(const PortFacts& port) {
+  const PortName name = decode_port_name(port.port_name);
+  if (name.kind == PortName::Kind::kSf) return true;
+  return name.kind == PortName::Kind::kVf && (name.pf >= 0 || !port.switch_id.empty());
+}
+
+std::string_view port_flavour(std::string_view port_name, std::string_view switch_id) {
+  switch (decode_port_name(port_name).kind) {
+    case PortName::Kind::kUplink:
+      return "physical";
+    case PortName::Kind::kSf:
+      return "pcisf";
+    case PortName::Kind::kVf:
+      return represents_function({.switch_id = switch_id, .port_name = port_name}) ? "pcivf" : "";
+    case PortName::Kind::kOther:
+      break;
+  }
+  // Ports of another host's functions, and "pf0hpf" of older drivers.
+  if (take(port_name, "c") && take_number(port_name) < 0) return "";
+  if (!take(port_name, "pf") || take_number(port_name) < 0) return "";
+  if (take(port_name, "vf")) return take_number(port_name) >= 0 && port_name.empty() ? "pcivf" : "";
+  if (take(port_name, "sf")) return take_number(port_name) >= 0 && port_name.empty() ? "pcisf" : "";
+  return port_name.empty() || port_name == "hpf" ? "pcipf" : "";
+}
+
+bool is_representor(const PortFacts& port) {
+  // "pf0hpf", "c1pf0vf1": other functions' names of devlink (net/devlink/port.c).
+  std::string_view rest = port.port_name;
+  const bool is_functions =
+      take(rest, "pf") || (take(rest, "c") && take_number(rest) >= 0 && rest.starts_with("pf"));
+  if (is_functions || represents_function(port)) return true;
+  return !port.switch_id.empty() && !port.port_name.empty() &&
+         decode_port_name(port.port_name).kind != PortName::Kind::kUplink;
+}
+
+bool is_before(const PortFacts& a, const PortFacts& b) { return own_rank(a) < own_rank(b); }
+
 FunctionPorts ports_of_functions(const HostReadings& readings, const std::set<PciAddress>* only) {
   FunctionPorts out;
   for (const auto& [name, netdev] : readings.netdevs) {
     if (!netdev.is_functions_own || (only != nullptr && !only->contains(*netdev.function)) ||
         !readings.functions.contains(*netdev.function))
       continue;
-    const auto kind = decode_port_name(port_name_of(netdev)).kind;
-    const bool is_anothers =
-        !switch_id_of(netdev).empty() && (kind == PortName::Kind::kVf || kind == PortName::Kind::kSf);
-    if (!is_anothers) out[*netdev.function].push_back(&netdev);
+    if (!represents_function(port_facts_of(netdev))) out[*netdev.function].push_back(&netdev);
   }
   for (auto& [address, ports] : out) {
     std::sort(ports.begin(), ports.end(),
-              [](const auto* a, const auto* b) { return own_rank(*a) < own_rank(*b); });
+              [](const auto* a, const auto* b) { return is_before(port_facts_of(*a), port_facts_of(*b)); });
     // With an uplink, representors of another host's functions are not ports.
-    ports.erase(
-        std::remove_if(ports.begin() + 1, ports.end(), [](const auto* one) { return is_representor(*one); }),
-        ports.end());
+    ports.erase(std::remove_if(ports.begin() + 1, ports.end(),
+                               [](const auto* one) { return is_representor(port_facts_of(*one)); }),
+                ports.end());
   }
   return out;
 }
@@ -627,6 +660,7 @@ Netdev facts_of(const NetdevReading& reading) {
   netdev.speed_mbps = reading.slow->speed_mbps;
   netdev.phys_switch_id = reading.slow->phys_switch_id;
   netdev.phys_port_name = reading.slow->phys_port_name;
+  netdev.port_flavour = port_flavour(port_name_of(reading), switch_id_of(reading));
   netdev.alternative_names = reading.slow->alternative_names;
   netdev.is_netns_immutable = reading.slow->is_netns_immutable;
   return netdev;

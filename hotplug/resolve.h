@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hotplug/facts.h"
@@ -76,5 +77,24 @@ PortName decode_port_name(std::string_view text);
 inline bool is_ambiguous(const PortName& port) {
   return port.kind == PortName::Kind::kOther || (port.kind == PortName::Kind::kVf && port.pf < 0);
 }
+
+/// Facts that distinguish the ports of one function. Valid as long as their texts.
+struct PortFacts {
+  std::string_view name;  // of the interface
+  int ifindex = 0;
+  std::string_view switch_id;
+  std::string_view port_name;  // devlink's, otherwise phys_port_name
+  int dev_port = 0;
+};
+/// Returns whether the interface is the representor of a VF or of a scalable function: "pf0vf3" and "pf0sf88" by their
+/// names, "3" if it has a switch id.
+bool represents_function(const PortFacts& port);
+/// Returns whether the interface is a representor of any kind. In addition to represents_function(): each other port
+/// of a switch that is no uplink, such as a representor of another host's PF ("c1pf0").
+bool is_representor(const PortFacts& port);
+/// Returns Netdev::port_flavour.
+std::string_view port_flavour(std::string_view port_name, std::string_view switch_id);
+/// The order of a function's ports: the uplink, then an interface without a port name, then other ports.
+bool is_before(const PortFacts& a, const PortFacts& b);
 
 }  // namespace sliced::hotplug

@@ -1,11 +1,10 @@
 #include "kubelet/vf_of_pf.h"
 
 #include <algorithm>
-#include <optional>
-#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "hotplug/link.h"
 #include "hotplug/resolve.h"
 #include "reactor/base/text.h"
 
@@ -27,8 +26,37 @@ std::vector<std::string> entries_of(const hotplug::HostView& view, const std::st
   return out;
 }
 
-// "pf0vf3", "pf0sf88", "c1pf0": devlink's names of representor ports (net/core/devlink.c).
-bool is_port_of_function(std::string_view port) { return port.starts_with("pf") || port.starts_with("c"); }
+struct Port {
+  std::string name, switch_id, port_name;
+  int ifindex = 0, dev_port = 0;
+  hotplug::PortFacts facts() const {
+    return {.name = name,
+            .ifindex = ifindex,
+            .switch_id = switch_id,
+            .port_name = port_name,
+            .dev_port = dev_port};
+  }
+};
+
+// In the order of a function's ports, with representors.
+std::vector<Port> read_ports(const hotplug::HostView& view, const std::string& directory) {
+  std::vector<Port> out;
+  for (const std::string& name : entries_of(view, directory, "")) {
+    const auto text = [&](const char* file) { return view.read(directory + "/" + name + file).value_or(""); };
+    const auto number = [&](const char* file) { return static_cast<int>(parse_int(text(file)).value_or(0)); };
+    Port one{.name = name,
+             .switch_id = lower(text("/phys_switch_id")),
+             .port_name = text("/phys_port_name"),
+             .ifindex = number("/ifindex"),
+             .dev_port = number("/dev_port")};
+    auto port = hotplug::read_devlink_port(view, one.ifindex, one.switch_id, one.port_name);
+    if (port && !port->empty()) one.port_name = *std::move(port);
+    out.push_back(std::move(one));
+  }
+  std::sort(out.begin(), out.end(),
+            [](const Port& a, const Port& b) { return is_before(a.facts(), b.facts()); });
+  return out;
+}
 
 }  // namespace
 
@@ -47,24 +75,19 @@ std::map<int, std::string> vfs_of_pf(const hotplug::HostView& view, const std::s
   return out;
 }
 
+std::vector<std::string> ports_in(const hotplug::HostView& view, const std::string& directory) {
+  std::vector<Port> ports = read_ports(view, directory);
+  std::erase_if(ports, [](const Port& one) { return represents_function(one.facts()); });
+  std::vector<std::string> out;
+  for (const Port& one : ports)
+    if (out.empty() || !is_representor(one.facts())) out.push_back(one.name);
+  return out;
+}
+
 std::string uplink_of_pf(const hotplug::HostView& view, const std::string& pf) {
-  using Kind = hotplug::PortName::Kind;
-  std::optional<std::pair<std::tuple<int, int64_t, size_t, std::string, int64_t>, std::string>> best;
-  for (const std::string& name : entries_of(view, path_of_function(pf) + "/net", "")) {
-    const auto text = [&](const char* file) {
-      return view.read(path_of_function(pf) + "/net/" + name + file).value_or("");
-    };
-    const std::string port = text("/phys_port_name");
-    const Kind kind = hotplug::decode_port_name(port).kind;
-    const bool is_on_switch = !text("/phys_switch_id").empty();
-    if (kind != Kind::kUplink && !port.empty() && (is_on_switch || is_port_of_function(port))) continue;
-    const int rank = kind == Kind::kUplink ? 0 : port.empty() ? 1 : 2;
-    std::pair one{std::tuple{rank, parse_int(text("/dev_port")).value_or(0), port.size(), port,
-                             parse_int(text("/ifindex")).value_or(0)},
-                  name};
-    if (!best || one < *best) best = std::move(one);
-  }
-  return best ? best->second : "";
+  for (const Port& one : read_ports(view, path_of_function(pf) + "/net"))
+    if (!is_representor(one.facts())) return one.name;
+  return "";
 }
 
 Result<VfOfInterface> uplink_interface_of_pf(const hotplug::HostView& view, const std::string& pf) {

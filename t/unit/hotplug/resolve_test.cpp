@@ -37,5 +37,18 @@ TEST(DecodePortName, Forms) {
   for (const auto& row : rows) EXPECT_EQ(decode_port_name(row.text), row.want) << row.text;
 }
 
+// The words of `devlink port show`. Red when a representor is shown as an uplink.
+TEST(PortFlavour, IsThatOfDevlink) {
+  const struct {
+    const char *name, *flavour;
+  } rows[] = {{"p0", "physical"},    {"p0s1", "physical"}, {"pf0vf3", "pcivf"},  {"c0pf0vf3", "pcivf"},
+              {"c1pf0vf3", "pcivf"}, {"3", "pcivf"},       {"pf0sf88", "pcisf"}, {"c1pf0sf88", "pcisf"},
+              {"pf0", "pcipf"},      {"c1pf0", "pcipf"},   {"pf0hpf", "pcipf"},  {"", ""},
+              {"port1", ""},         {"pf", ""},           {"c1", ""},           {"pf0vf", ""},
+              {"c1pf0x", ""},        {"pf0sf8x", ""}};
+  for (const auto& row : rows) EXPECT_EQ(port_flavour(row.name, "0a0b"), row.flavour) << row.name;
+  EXPECT_EQ(port_flavour("3", ""), "") << "a number alone, and no switch";
+}
+
 }  // namespace
 }  // namespace sliced::hotplug
