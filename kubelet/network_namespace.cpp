@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 
@@ -52,6 +53,18 @@ bool is_network_namespace(const std::string& path) {
   const reactor::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file) return errno != ENOENT && errno != ENOTDIR;
   return ::ioctl(file.get(), NS_GET_NSTYPE) == CLONE_NEWNET;
+}
+
+Result<Unit> check_pod_namespace(int network_namespace) {
+  const reactor::Descriptor own(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
+  struct stat there{}, here{};
+  if (!own || ::fstat(network_namespace, &there) != 0 || ::fstat(own.get(), &here) != 0)
+    return Error{Errc::kIo, "the network namespaces of pod and host cannot be compared"};
+  if (there.st_dev != here.st_dev || there.st_ino != here.st_ino) return Unit{};
+  return Error{Errc::kInvalid,
+               "the network namespace of the pod's sandbox is the host's, where no interface of a pod is "
+               "attached: leave out hostNetwork, or the network of the claim; if the pod does not set "
+               "hostNetwork, check the container runtime"};
 }
 
 }  // namespace sliced::kubelet

@@ -3,6 +3,8 @@
 #include <functional>
 #include <string>
 
+#include "reactor/base/result.h"
+
 namespace sliced::kubelet {
 
 /// A network namespace is identified by a descriptor; kOwnNamespace is that of the calling thread.
@@ -18,5 +20,8 @@ int in_namespace(int network_namespace, const std::function<void()>& act);
 /// mount is gone: then it is an empty file of the directory's own file system. True if the file cannot be opened although
 /// it may exist.
 bool is_network_namespace(const std::string& path);
+/// Checks the open file of a pod's network namespace. Errors: kInvalid if it is the namespace of this process, by
+/// device and inode; kIo if they cannot be compared.
+Result<Unit> check_pod_namespace(int network_namespace);
 
 }  // namespace sliced::kubelet

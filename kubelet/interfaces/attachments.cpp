@@ -53,7 +53,11 @@ Namespace open_namespace(const std::string& path) {
           }};
 }
 
+// The path of an ended sandbox may lead to the host's namespace, as /proc/PID/ns/net of another process does: no
+// plugin runs there, and nothing is moved out of it.
 bool is_there(const std::string& path, const std::function<bool(const std::string&)>& is_namespace) {
+  const Namespace now = open_namespace(path);
+  if (now && !check_pod_namespace(*now)) return false;
   return is_namespace ? is_namespace(path) : access(path.c_str(), F_OK) == 0;
 }
 
@@ -314,7 +318,9 @@ void Attachments::begin_attach(const std::shared_ptr<Work>& work) {
        read = ports_.host.host_addresses](const cni::Records& records) {
         if (!work->network_namespace)
           work->network_namespace = open_namespace(work->record.attachment.network_namespace);
-        Result<Unit> prepared = keep_host_addresses(work->record, read);
+        Result<Unit> prepared =
+            work->network_namespace ? check_pod_namespace(*work->network_namespace) : Unit{};
+        if (prepared) prepared = keep_host_addresses(work->record, read);
         if (prepared && prepare) prepared = prepare(work->record);
         work->is_refused = !prepared;
         if (!prepared) return prepared;

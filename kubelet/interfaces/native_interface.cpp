@@ -4,7 +4,6 @@
 #include <linux/nsfs.h>
 #include <sched.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -50,15 +49,9 @@ Result<reactor::Descriptor> open_pods(const std::string& path) {
   reactor::Descriptor pods(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!pods)
     return Error{Errc::kNotFound, "the pod's network namespace cannot be opened: its sandbox has ended"};
-  const reactor::Descriptor own(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
-  struct stat there{}, here{};
-  if (!own || ::fstat(pods.get(), &there) != 0 || ::fstat(own.get(), &here) != 0)
-    return Error{Errc::kIo, "the network namespaces of pod and host cannot be compared"};
+  if (auto good = check_pod_namespace(pods.get()); !good) return std::move(good.error());
   if (::ioctl(pods.get(), NS_GET_NSTYPE) != CLONE_NEWNET)
     return Error{Errc::kInvalid, "the pod's network namespace is another kind of file"};
-  if (there.st_dev == here.st_dev && there.st_ino == here.st_ino)
-    return Error{Errc::kInvalid,
-                 "the pod's network namespace is the host's: leave out hostNetwork, or network"};
   return pods;
 }
 

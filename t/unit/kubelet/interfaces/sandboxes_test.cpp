@@ -269,6 +269,23 @@ TEST_F(SandboxesTest, ANetworkOfAVfConfigIsAttachedInTheNamespaceThatIsKeptOpen)
   EXPECT_EQ(world.node.records(), 0u);
 }
 
+// Red when a plugin runs with the host's namespace as the pod's: it would configure the host.
+TEST_F(SandboxesTest, NoPluginRunsInTheHostsNamespace) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  for (const std::string& host :
+       {std::string("/proc/self/ns/net"), "/proc/" + std::to_string(getpid()) + "/ns/net"}) {
+    const std::string why = world.call("Run", field(1, nri::test::sandbox("a", host)));
+    EXPECT_NE(why.find("is the host's"), std::string::npos) << host << ": " << why;
+    EXPECT_NE(why.find("leave out hostNetwork"), std::string::npos) << why;
+  }
+  EXPECT_TRUE(world.settle());
+  EXPECT_TRUE(world.node.calls().empty());
+  EXPECT_EQ(world.node.records(), 0u);
+  EXPECT_TRUE(world.daemon->attachments.all().empty());
+  EXPECT_EQ(world.run("a"), "") << "the device is free";
+}
+
 // Each plugin waits until all eight run: one after the other none would end.
 TEST_F(SandboxesTest, TheInterfacesOfAPodAreAttachedAtOnce) {
   World world(*this);
