@@ -152,6 +152,24 @@ void ExposureWorld::allocate() {
     std::erase_if(free, [](const Free& one) { return !one.is_late; });
   if (free.empty()) return;
   Free chosen = world_.dice().pick(free);
+  // Two or three devices of a class: those of one driver that are shared, or are not.
+  if (free.size() > 1 && world_.dice().chance(0.25)) {
+    std::vector<Offer> several = {chosen.offer};
+    Allocated then = allocated_;
+    give_away(*chosen.pool, *chosen.entry, chosen.entry->each, then);
+    const size_t count = 2 + world_.dice().below(2), first = world_.dice().below(free.size());
+    for (size_t i = 0; i < free.size() && several.size() < count; ++i) {
+      const Free& one = free[(first + i) % free.size()];
+      const bool is_of_class = one.offer.driver == chosen.offer.driver &&
+                               one.offer.is_exclusive == chosen.offer.is_exclusive &&
+                               one.is_late == chosen.is_late && one.offer.id() != chosen.offer.id();
+      if (!is_of_class || !why_not_given(*one.pool, *one.entry, then).empty()) continue;
+      give_away(*one.pool, *one.entry, one.entry->each, then);
+      several.push_back(one.offer);
+    }
+    if (several.size() == count) ++world_.seen["claim of several devices of a class"];
+    return give(several.size() == count ? several : std::vector{chosen.offer}, chosen.is_late);
+  }
   if (!chosen.entry->capacity.empty() && world_.dice().chance(0.4)) {
     const auto& [name, value] = *chosen.entry->capacity.begin();
     const Tokens asked{{name, 1 + static_cast<int64_t>(world_.dice().below(static_cast<size_t>(value)))}};
@@ -160,15 +178,32 @@ void ExposureWorld::allocate() {
       ++world_.seen["a claim asks for an amount of a capacity"];
     }
   }
-  give(chosen.offer, chosen.is_late);
+  give({chosen.offer}, chosen.is_late);
 }
 
-void ExposureWorld::give(const Offer& offer, bool is_late) {
+void ExposureWorld::give(const std::vector<Offer>& offers, bool is_late) {
+  const uint64_t claim = ++next_claim_;
+  for (const Offer& offer : offers) {
+    grants_.push_back(granted(offer, is_late));
+    grants_.back().claim = claim;
+    world_.trace("claim of " + offer.id());
+    if (world_.log.is_loud)
+      world_.log.debug(
+          "allocated",
+          {{"entry", offer.id()}, {"claim", claim}, {"shared", !offer.is_exclusive}, {"late", is_late}});
+  }
+  put_claim(claim, is_late);
+  const Offer& first = offers.front();
+  const bool has_interface = first.is_exclusive && first.type == "vf" && world_.dice().chance(0.35);
+  if (has_interface)
+    world_.later(world_.dice().millis(20, 1'500), [this, claim] { let_pod_have_interface(claim); });
+}
+
+Grant ExposureWorld::granted(const Offer& offer, bool is_late) {
   if (const std::string why = held_against_any(offer); !why.empty())
     world_.fail("E7",
                 "the scheduler gives away " + offer.id() + (is_late ? ", which it still sees, " : " ") + why);
   Grant grant;
-  grant.claim = ++next_claim_;
   grant.offer = offer;
   grant.groups = {offer.group};
   grant.is_of_former = !is_known_to_be_of(offer.id(), offer);
@@ -184,17 +219,7 @@ void ExposureWorld::give(const Offer& offer, bool is_late) {
   if (share.shares > 1) ++world_.seen["another share is allocated"];
   if (is_late) ++world_.seen["a late claim of what was withdrawn"];
   if (offer.driver == World::kDriver) ++world_.seen["claim of a SriovResourcePolicy's VF"];
-  world_.trace("claim of " + offer.id());
-  if (world_.log.is_loud)
-    world_.log.debug(
-        "allocated",
-        {{"entry", offer.id()}, {"claim", grant.claim}, {"shared", !offer.is_exclusive}, {"late", is_late}});
-  put_claim(grant, is_late);
-  grants_.push_back(std::move(grant));
-  const bool has_interface = offer.is_exclusive && offer.type == "vf" && world_.dice().chance(0.35);
-  if (has_interface)
-    world_.later(world_.dice().millis(20, 1'500),
-                 [this, claim = grants_.back().claim] { let_pod_have_interface(claim); });
+  return grant;
 }
 
 Json ExposureWorld::result_of(const Grant& grant) {
@@ -211,17 +236,18 @@ Json ExposureWorld::result_of(const Grant& grant) {
 }
 
 // A pod is seen later than its claim, or never.
-void ExposureWorld::put_claim(const Grant& grant, bool is_late) {
-  const std::string name = name_of_claim(grant.claim);
-  Json result = result_of(grant);
+void ExposureWorld::put_claim(uint64_t number, bool is_late) {
+  const std::string name = name_of_claim(number);
+  Json::Array results;
+  for (const Grant& grant : grants_)
+    if (grant.claim == number) results.push_back(result_of(grant));
   Json claim = Json::Object{{"metadata", Json::Object{{"name", name}, {"namespace", kPods}}}};
   claim.set(
       "status",
-      Json::Object{{"allocation",
-                    Json::Object{{"devices", Json::Object{{"results", Json::Array{std::move(result)}}}}}}});
+      Json::Object{{"allocation", Json::Object{{"devices", Json::Object{{"results", std::move(results)}}}}}});
   world_.cluster.put(kube::kResourceClaims, std::move(claim));
   if (is_late || world_.dice().chance(0.2)) return;
-  world_.later(world_.dice().millis(0, kPodLater.count()), [this, number = grant.claim, name] {
+  world_.later(world_.dice().millis(0, kPodLater.count()), [this, number, name] {
     if (find(number) == nullptr) return;
     Json spec = Json::Object{{"nodeName", World::kNode}};
     spec.set("resourceClaims", Json::Array{Json::Object{{"name", "nic"}, {"resourceClaimName", name}}});
@@ -241,30 +267,45 @@ void ExposureWorld::tell(const Told& told) {
 }
 
 void ExposureWorld::begin(std::function<void()> ready) {
-  for (const auto& [claim, prepared] : prepared_) world_.daemon->take(prepared);
+  for (const auto& [claim, all] : prepared_)
+    for (const policy::Prepared& prepared : all) world_.daemon->take(prepared);
   ready();
 }
 
 void ExposureWorld::prepare(uint64_t claim) {
-  const Grant* grant = find(claim);
-  if (grant == nullptr || !grant->is_alive || grant->is_ending || world_.dice().chance(0.3)) return;
+  const auto is_prevented = [&](const Grant& grant) {
+    return grant.claim == claim && (!grant.is_alive || grant.is_ending);
+  };
+  if (find(claim) == nullptr || std::any_of(grants_.begin(), grants_.end(), is_prevented) ||
+      world_.dice().chance(0.3))
+    return;
   if (world_.companion == nullptr) world_.companion = this;
   if (world_.companion != this) return;
   const std::string name = name_of_claim(claim);
   const auto stored = world_.cluster.object(kube::kResourceClaims, name, kPods);
-  const Offer& offer = grant->offer;
-  const auto& prepared = prepared_[claim] = {
-      {offer.driver, offer.pool}, offer.name, std::string(stored->find("metadata")->text("uid")),
-      !offer.is_exclusive,        kPods,      name};
-  ++world_.seen["claim prepared"];
-  tell(prepared);
+  auto& all = prepared_[claim];
+  all.clear();
+  for (const Grant& grant : grants_) {
+    if (grant.claim != claim) continue;
+    const Offer& offer = grant.offer;
+    all.push_back({{offer.driver, offer.pool},
+                   offer.name,
+                   std::string(stored->find("metadata")->text("uid")),
+                   !offer.is_exclusive,
+                   kPods,
+                   name});
+    ++world_.seen["claim prepared"];
+  }
+  for (const policy::Prepared& prepared : std::vector(all)) tell(prepared);
 }
 
 void ExposureWorld::unprepare(uint64_t claim) {
-  const auto prepared = prepared_.extract(claim);
-  if (!prepared) return;
-  ++world_.seen["claim taken back"];
-  tell(policy::Unprepared{prepared.mapped().pool, prepared.mapped().entry, prepared.mapped().claim});
+  const auto all = prepared_.extract(claim);
+  if (!all) return;
+  for (const policy::Prepared& prepared : all.mapped()) {
+    ++world_.seen["claim taken back"];
+    tell(policy::Unprepared{prepared.pool, prepared.entry, prepared.claim});
+  }
   may_hold_ = true;
   world_.disturb_inputs();
 }
@@ -307,30 +348,38 @@ void ExposureWorld::release(size_t index) {
     world_.later(world_.dice().millis(0, 60'000), [this, claim] { unprepare(claim); });
     return let_go(index);
   }
-  grant.is_ending = true;
+  for (Grant& ends : grants_)
+    if (ends.claim == claim) ends.is_ending = true;
   unprepare(claim);
   world_.later(world_.dice().millis(0, 8'000), [this, claim] {
     if (const Grant* ends = find(claim)) let_go(static_cast<size_t>(ends - grants_.data()));
   });
 }
 
+// The claim with all that it has.
 void ExposureWorld::let_go(size_t index) {
-  const Grant gone = grants_[index];
-  grants_.erase(grants_.begin() + static_cast<long>(index));
-  auto& share = allocated_.entries[gone.offer.id()];
-  if (gone.offer.is_exclusive)
-    share.is_exclusive = false;
-  else
-    --share.shares, share.taken -= gone.offer.takes;
-  if (!share.is_any()) allocated_.entries.erase(gone.offer.id());
-  const std::string name = name_of_claim(gone.claim);
-  world_.trace("release of " + gone.offer.id());
-  if (world_.log.is_loud) world_.log.debug("released", {{"entry", gone.offer.id()}});
+  const uint64_t claim = grants_[index].claim;
+  const auto rest = std::stable_partition(grants_.begin(), grants_.end(),
+                                          [&](const Grant& grant) { return grant.claim != claim; });
+  const std::vector<Grant> all(rest, grants_.end());
+  grants_.erase(rest, grants_.end());
+  for (const Grant& gone : all) {
+    auto& share = allocated_.entries[gone.offer.id()];
+    if (gone.offer.is_exclusive)
+      share.is_exclusive = false;
+    else
+      --share.shares, share.taken -= gone.offer.takes;
+    if (!share.is_any()) allocated_.entries.erase(gone.offer.id());
+    world_.trace("release of " + gone.offer.id());
+    if (world_.log.is_loud) world_.log.debug("released", {{"entry", gone.offer.id()}});
+  }
+  const std::string name = name_of_claim(claim);
   world_.cluster.remove(kube::kPods, name, kPods);
   world_.cluster.remove(kube::kResourceClaims, name, kPods);
   ++world_.seen["claim released"];
   may_hold_ = true;
-  if (gone.moved != 0) world_.machine.come_back(gone.moved, "");
+  for (const Grant& gone : all)
+    if (gone.moved != 0) world_.machine.come_back(gone.moved, "");
   world_.disturb_inputs();
 }
 

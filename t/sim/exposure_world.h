@@ -30,8 +30,8 @@ class World;
 
 /// An entry that a claim has, until the claim is released.
 struct Grant {
-  uint64_t claim = 0;
-  Offer offer;  // as its policy was when it was given away
+  uint64_t claim = 0;  // one that asks for several devices has several grants
+  Offer offer;         // as its policy was when it was given away
   /// Groups that policies have given the entry since the last rest; the newest last.
   std::vector<std::string> groups;
   bool is_alive = true;       // the device that was given away is there
@@ -142,9 +142,11 @@ class ExposureWorld final : public Companion {
   Offer offer_of(const DeviceFacts& device, const Exposure& policy) const;
 
   // scheduler
-  void give(const Offer& offer, bool is_late);
+  /// One claim gets them all.
+  void give(const std::vector<Offer>& offers, bool is_late);
+  Grant granted(const Offer& offer, bool is_late);
   static kube::Json result_of(const Grant& grant);
-  void put_claim(const Grant& grant, bool is_late);
+  void put_claim(uint64_t claim, bool is_late);
   void release(size_t index);
   void let_go(size_t index);
   // The kubelet plugin, as far as the ledger hears of it.
@@ -207,7 +209,7 @@ class ExposureWorld final : public Companion {
 
   std::vector<Grant> grants_;
   Allocated allocated_;
-  std::map<uint64_t, policy::Prepared> prepared_;  // by claim
+  std::map<uint64_t, std::vector<policy::Prepared>> prepared_;  // by claim
   uint64_t next_claim_ = 0;
   std::optional<Later> lagging_;
   uint64_t lags_ = 0;

@@ -193,6 +193,7 @@ constexpr Demand kDemandsOfClaims[] = {{"Kubernetes' allocator gives a claim of 
                                        {"Kubernetes' allocator finds too little capacity", 0.05},
                                        {"Kubernetes' allocator finds it allocated", 0.6},
                                        {"claim allocated", 0.8},
+                                       {"claim of several devices of a class", 0.3},
                                        {"another share is allocated", 0.1},
                                        {"a claim takes two of a capacity", 0.03},
                                        {"claim of a SriovResourcePolicy's VF", 0.5},
