@@ -98,7 +98,7 @@ DeviceFacts ExposureWorld::link_facts(int ifindex) const {
   out.id = out.name = netdev.name;
   out.names = {netdev.name};
   out.type = netdev.kind;
-  out.host_use = Machine::carries_routes(netdev);
+  out.host_use = world_.machine.carries_routes(netdev);
   out.born = static_cast<uint64_t>(ifindex);
   return out;
 }

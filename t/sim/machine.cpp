@@ -191,7 +191,7 @@ void Machine::unbind(const std::string& address) {
   function->is_rdma_open = false;
   function->names = {""};
   say_pci("unbind", *function);
-  changed(address);
+  changed_all();  // another default route may be the best one now
 }
 
 // Interfaces.
@@ -336,10 +336,17 @@ void Machine::enslave(int ifindex, int master) {
   changed_all();
 }
 
+bool Machine::carries_routes(const Interface& netdev) const {
+  if (netdev.has_host_route || !netdev.has_default_route) return netdev.has_host_route;
+  const auto best = std::find_if(interfaces_.begin(), interfaces_.end(), [](const auto& entry) {
+    return entry.second.is_here && entry.second.has_default_route;
+  });
+  return best != interfaces_.end() && best->first == netdev.ifindex;
+}
+
 void Machine::set_default_route(int ifindex, bool on) {
   Interface* netdev = find(ifindex);
   if (netdev == nullptr || !netdev->is_here || netdev->has_default_route == on) return;
-  for (auto& [index, other] : interfaces_) other.has_default_route = false;
   netdev->has_default_route = on;
   if (on_event) on_event(hotplug::RouteChange{}, "route");
   changed_all();

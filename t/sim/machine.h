@@ -120,7 +120,6 @@ class Machine {
   void add_vlan(int parent, int id);
   void remove_link(int ifindex);
   void enslave(int ifindex, int master);  // 0 frees
-  /// There is one default route, which moves here: of several only the best would count.
   void set_default_route(int ifindex, bool on);
   void set_host_route(int ifindex, bool on);  // gives it an address, too
   void set_address(int ifindex, bool on);     // without one there is no host route
@@ -140,9 +139,8 @@ class Machine {
   /// A daemon starts and knows what files say and what was published.
   void daemon_starts();
 
-  static bool carries_routes(const Interface& netdev) {
-    return netdev.has_default_route || netdev.has_host_route;
-  }
+  /// A route beyond its own subnet, or the best default route. The metric of each is the number of its interface.
+  bool carries_routes(const Interface& netdev) const;
   const std::map<std::string, Function>& functions() const { return functions_; }
   const std::map<int, Interface>& interfaces() const { return interfaces_; }
   const Interface* interface_of(const std::string& function) const;  // wherever it is

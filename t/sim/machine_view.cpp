@@ -206,7 +206,8 @@ class MachineView final : public hotplug::HostView {
     for (const auto& [ifindex, netdev] : machine_.interfaces_) {
       if (!netdev.is_here) continue;
       if (netdev.has_default_route)
-        text += netdev.name + "\t00000000\t0100A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n";
+        text += netdev.name + "\t00000000\t0100A8C0\t0003\t0\t0\t" + std::to_string(ifindex) +
+                "\t00000000\t0\t0\t0\n";
       // 10.N.0.0/24 of its own, and 10.96.0.0/16 through 10.N.0.1.
       const std::string n = hex(static_cast<uint64_t>(ifindex) & 255, 2);
       if (netdev.has_address)
