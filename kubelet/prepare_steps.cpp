@@ -468,8 +468,8 @@ void ClaimPreparer::judge_looks(Task& task) {
 void ClaimPreparer::record_begun(Task& task) {
   if (!is_bound(task.claim)) return advance(task);
   FileChange change = keep_original_macs(task.claim);
-  keep_original_settings(task, change);
   prepared_[task.key()] = task.claim;
+  keep_original_settings(task, change);
   task.hold = Task::Hold::kOnDisk;
   commits_.add([change] { return change; },
                [this, &task](const Result<Unit>& written) {
@@ -477,7 +477,8 @@ void ClaimPreparer::record_begun(Task& task) {
                    advance(task);
                  else
                    give_up(task, written.error().what);
-               });
+               },
+               [this, &task](const Result<Unit>&) { prepared_[task.key()] = task.claim; });
 }
 
 FileChange ClaimPreparer::keep_original_macs(const PreparedClaim& claim) {
@@ -518,6 +519,9 @@ std::string ClaimPreparer::lacks_original_setting(const PreparedDevice& device,
          "out, or select a device of another PF";
 }
 
+// The task's claim then expects the files, and the prepared claim does so only when they are written: until then
+// the batch of another claim may write the checkpoint, and a daemon that is killed after that would count files
+// that never existed as lost.
 void ClaimPreparer::keep_original_settings(Task& task, FileChange& change) {
   for (size_t i = 0; i < task.claim.devices.size(); ++i) {
     PreparedDevice& device = task.claim.devices[i];
@@ -577,8 +581,8 @@ void ClaimPreparer::commit_prepared(Task& task) {
   if (settings_.plan.names_resources) add_resource_names(task.claim);
   if (settings_.plan.names_requests) add_request_names(task.claim);
   FileChange settings;
-  keep_original_settings(task, settings);
   prepared_[task.key()] = task.claim;
+  keep_original_settings(task, settings);
   task.hold = Task::Hold::kOnDisk;
   const auto change = [this, before = task.before, claim = task.claim, settings] {
     FileChange all = before ? files_of(claim, *before, prepared_, settings_.files)

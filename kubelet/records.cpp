@@ -196,8 +196,10 @@ void join_original_settings(const Host& host, const std::vector<OriginalSettings
       // A file of another claim that was returned, whose removal a kill interrupted.
       const bool is_kept = found_at != out.original_settings.end() &&
                            (found_at->second.claim.empty() || found_at->second.claim == claim.uid);
+      const bool is_own = is_kept && found_at->second.claim == claim.uid;
       const bool is_alone = device.holding.is_exclusive && !device.is_admin && device.share_id.empty();
-      const bool may_be_lost = device.has_original_settings || (!out.is_checkpoint && is_alone);
+      // The file of a claim is written before the checkpoint expects it.
+      const bool may_be_lost = device.has_original_settings || is_own || (!out.is_checkpoint && is_alone);
       if (!may_be_lost || id.empty()) continue;
       if (is_kept) {
         device.has_original_settings = true;

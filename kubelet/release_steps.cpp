@@ -20,12 +20,16 @@ bool is_taken(const PreparedDevice& device, const PreparedKey& own, const Prepar
   });
 }
 
-// Another claim has the device by now, and the record of its original settings is that claim's.
-bool has_other_settings(const std::string& device, const PreparedKey& own, const PreparedClaims& prepared) {
+// Another claim has the device by now, and the record of its original settings is that claim's, on disk or in the
+// batch that writes it.
+bool has_other_settings(const std::string& device, const PreparedKey& own, const PreparedClaims& prepared,
+                        const OriginalSettingsByDevice& settings) {
+  const auto kept = settings.find(device);
   return std::any_of(prepared.begin(), prepared.end(), [&](const auto& one) {
     const auto& devices = one.second.devices;
+    const bool is_its_own = kept != settings.end() && kept->second.claim == one.second.uid;
     return one.first != own && std::any_of(devices.begin(), devices.end(), [&](const PreparedDevice& held) {
-             return held.has_original_settings && settings_key(held) == device;
+             return (held.has_original_settings || is_its_own) && settings_key(held) == device;
            });
   });
 }
@@ -206,7 +210,7 @@ void ClaimPreparer::drop_original_settings(const Task& task, FileChange& change)
 void ClaimPreparer::forget_settings(const Task& task, const std::vector<std::string>& given_back) {
   // The next claim of a device may have stored its settings while the files of this one were removed.
   const auto is_of_other = [&](const std::string& device) {
-    return has_other_settings(device, task.key(), prepared_);
+    return has_other_settings(device, task.key(), prepared_, original_settings_);
   };
   std::vector<std::string> removed;
   std::copy_if(given_back.begin(), given_back.end(), std::back_inserter(removed), std::not_fn(is_of_other));
@@ -435,7 +439,7 @@ void ClaimPreparer::commit_released(Task& task) {
       [this, keep, macs, &task](const Result<Unit>& written) {
         if (written) {
           for (const OriginalSettings& one : macs.original_settings)
-            if (one.is_known && !has_other_settings(one.device, task.key(), prepared_))
+            if (one.is_known && !has_other_settings(one.device, task.key(), prepared_, original_settings_))
               original_settings_.insert_or_assign(one.device, one);
           forget_settings(task, macs.removed_original_settings);
           return advance(task);

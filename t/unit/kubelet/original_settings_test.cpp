@@ -194,6 +194,35 @@ TEST_F(PodsSettings, KilledAtAnyStepAndWithoutTheCheckpointTheyAreNotForgotten) 
     }
 }
 
+// The batch of one claim writes the checkpoint while the files of the other claim are not written yet. Red when a daemon that is killed then
+// counts these files as lost.
+TEST_F(PodsSettings, OfClaimsThatArePreparedTogetherAreKnownAtWhicheverStepTheDaemonIsKilled) {
+  node.functions["0000:03:00.3"].settings = fresh();
+  bool is_killed = true;
+  size_t step = 0;
+  for (; is_killed && !HasFatalFailure(); ++step) {
+    SCOPED_TRACE("step " + std::to_string(step));
+    const ClaimText both[] = {put_claim(), put(claim(2, "0000-03-00-3"))};
+    const size_t from = node.steps.size();
+    is_killed = false;
+    node.on_step = [&](const std::string&) -> std::optional<Error> {
+      if (node.steps.size() - from <= step) return std::nullopt;
+      is_killed = true;
+      fake::abandon(fake::Abandoned::kHangs);
+    };
+    for (const ClaimText& text : both) preparer->prepare(kSriov, request(text), [](const PrepareAnswer&) {});
+    settle();
+    node.on_step = nullptr;
+    run();
+    EXPECT_TRUE(preparer->settings_problems().empty());
+    for (const ClaimText& text : both) EXPECT_EQ(prepare(text)->error, "");
+    attach();
+    for (const ClaimText& text : both) EXPECT_EQ(unprepare(request(text)), "");
+    expect_as_before();
+  }
+  EXPECT_GT(step, 6u) << "two calls have more steps than these";
+}
+
 // Red when a VF that does not have its settings back goes to the next claim.
 TEST_F(PodsSettings, ThatCannotBeGivenBackKeepTheDeviceAndAreNamed) {
   const ClaimText text = put_claim();
