@@ -190,6 +190,15 @@ Json json_of(const HostDevice& device) {
     for (const hotplug::PciAddress& partner : device.iommu_partners) partners.push_back(partner.text());
     out.set("iommuGroupPartners", std::move(partners));
   }
+  Json::Array vdpas;
+  for (const hotplug::VdpaDevice& one : device.other_vdpas) {
+    Json vdpa = Json::Object{};
+    put(vdpa, "vdpa", one.driver);
+    put(vdpa, "vdpaDevice", one.name);
+    put(vdpa, "vdpaNode", one.node);
+    vdpas.push_back(std::move(vdpa));
+  }
+  if (!vdpas.empty()) out.set("otherVdpaDevices", std::move(vdpas));
   if (!device.pkeys.empty()) out.set("pKeys", Json::Array(device.pkeys.begin(), device.pkeys.end()));
   if (!device.unreadable.empty()) {
     Json::Array facts;

@@ -140,7 +140,8 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(HostProcess& proc
           .host = {.is_back =
                        [host = process.host](const std::string& pci) { return kubelet::is_back(*host, pci); },
                    .is_namespace = process.host->is_live() ? &kubelet::is_network_namespace : nullptr,
-                   .prepare_host = [sysctls](cni::Record& record) -> Result<Unit> {
+                   .prepare_host = [sysctls, host = process.host](cni::Record& record) -> Result<Unit> {
+                     if (auto named = kubelet::use_present_names(record, *host); !named) return named;
                      kubelet::note_host_interface(record);
                      if (auto kept = kubelet::keep_host_links(record); !kept) return kept;
                      sysctls->note(record);

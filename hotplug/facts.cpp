@@ -1,6 +1,7 @@
 #include "hotplug/facts.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "reactor/base/text.h"
 
@@ -142,6 +143,18 @@ std::optional<DeviceType> device_type_of(std::string_view name) {
 
 bool is_address_set(std::string_view address) {
   return address.find_first_not_of("0:") != std::string_view::npos;
+}
+
+bool is_vdpa_before(const VdpaDevice& a, const VdpaDevice& b) {
+  const auto rank = [](const VdpaDevice& one) {
+    const int use = one.driver == kUnknownVdpa                   ? 0
+                    : one.driver == "virtio"                     ? 1
+                    : one.driver == "vhost" && !one.node.empty() ? 2
+                    : one.driver == "vhost"                      ? 3
+                                                                 : 4;
+    return std::make_tuple(use, one.name.size(), std::string_view(one.name));
+  };
+  return rank(a) < rank(b);
 }
 
 std::string scalable_function_id(const PciAddress& pf, int sf_number) {

@@ -78,8 +78,8 @@ struct Netdev {
   std::optional<bool> is_up;  // IFF_UP; only for functions' interfaces
   /// The kernel does not move it to another network namespace (LinkProperties::is_netns_immutable).
   std::optional<bool> is_netns_immutable;
-  /// Of its port, as `devlink port show` has it: physical (an uplink); pcipf, pcivf, pcisf (representors); "" if
-  /// unknown.
+  /// Of its port, as `devlink port show` has it: physical (an uplink); pcipf, pcivf, pcisf (representors); ""
+  /// if unknown.
   std::string port_flavour = {};
   bool operator==(const Netdev&) const = default;
 };
@@ -99,6 +99,11 @@ struct VdpaDevice {
   std::string node;    // "/dev/vhost-vdpa-0", created by vhost_vdpa; "" if none
   bool operator==(const VdpaDevice&) const = default;
 };
+
+/// The order of the vDPA devices of one function. First one that the host uses or may use (unknown driver,
+/// virtio), so that the function is in use; then one whose node a container can get (vhost); then by name,
+/// "vdpa2" before "vdpa10".
+bool is_vdpa_before(const VdpaDevice& a, const VdpaDevice& b);
 
 /// One function or link with its facts. Facts of other device types are empty. Names of other devices in it
 /// (representor, parent_name) are texts, and may refer to devices outside the inventory.
@@ -126,10 +131,11 @@ struct HostDevice {
   /// Partition keys of its RDMA device's InfiniBand ports, "0x8001", in the order of the tables and without
   /// duplicates; empty for another link layer.
   std::vector<std::string> pkeys;
-  VdpaDevice vdpa;                  // functions and scalable functions
-  std::optional<int> numa_node;     // a VF's own or, if that is -1, its PF's; absent if both are -1
-  std::vector<int> numa_neighbors;  // of numa_node: HostReadings::numa_neighbors
-  std::string pcie_root;            // "pci0000:00"
+  VdpaDevice vdpa;  // functions and scalable functions: of several vDPA devices the first (is_vdpa_before())
+  std::vector<VdpaDevice> other_vdpas;  // the others, in order
+  std::optional<int> numa_node;         // a VF's own or, if that is -1, its PF's; absent if both are -1
+  std::vector<int> numa_neighbors;      // of numa_node: HostReadings::numa_neighbors
+  std::string pcie_root;                // "pci0000:00"
   // PFs.
   int total_vfs = 0, num_vfs = 0;
   // Derived from the representors, not from devlink: switchdev without any representor is reported as legacy.

@@ -107,13 +107,13 @@ struct HostReadings {
   std::string boot_id;
   SharedMap<FunctionReading, PciAddress> functions;
   SharedMap<NetdevReading> netdevs;
-  std::map<PciAddress, VdpaDevice> vdpa_of_function;
+  std::map<PciAddress, std::vector<VdpaDevice>> vdpa_of_function;  // sorted by is_vdpa_before()
   // From /sys/class/infiniband; for a function with several devices the first by name.
   std::map<PciAddress, std::string> rdma_of_function;
   // Scalable functions by auxiliary_above(). `auxiliaries`: their numbers, from sys/bus/auxiliary/devices.
   std::map<std::string, std::optional<int>> auxiliaries;
   std::map<std::string, std::string> rdma_of_auxiliary;
-  std::map<std::string, VdpaDevice> vdpa_of_auxiliary;
+  std::map<std::string, std::vector<VdpaDevice>> vdpa_of_auxiliary;
   std::map<PciAddress, std::vector<std::string>>
       pkeys;  // as in HostDevice; read after everything else, as are VfConfigs
   std::map<PciAddress, std::string> pkeys_unread;     // why their last read failed; `pkeys` is older

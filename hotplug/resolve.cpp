@@ -76,6 +76,12 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& from) 
   to.insert(to.end(), from.begin(), from.end());
 }
 
+void take_vdpa(HostDevice& device, const std::vector<VdpaDevice>& all) {
+  if (all.empty()) return;
+  device.vdpa = all.front();
+  device.other_vdpas.assign(all.begin() + 1, all.end());
+}
+
 class Resolver {
  public:
   Resolver(const HostReadings& readings, const StickyNetdevs& sticky)
@@ -128,7 +134,7 @@ class Resolver {
     device.iommu_partners = reading.iommu_partners;
     take_numa_node(device, reading.numa_node);
     if (const auto at = readings_.vdpa_of_function.find(reading.pci); at != readings_.vdpa_of_function.end())
-      device.vdpa = at->second;
+      take_vdpa(device, at->second);
     device.pcie_root = reading.pcie_root;
     device.total_vfs = reading.total_vfs;
     device.num_vfs = reading.num_vfs;
@@ -305,7 +311,7 @@ class Resolver {
       device.rdma_device = rdma->second;
     if (const auto vdpa = readings_.vdpa_of_auxiliary.find(auxiliary);
         vdpa != readings_.vdpa_of_auxiliary.end())
-      device.vdpa = vdpa->second;
+      take_vdpa(device, vdpa->second);
     if (netdev != nullptr) take_netdev(device, *netdev);
     devices_[device.id.text] = std::move(device);
   }

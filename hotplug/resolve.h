@@ -86,11 +86,11 @@ struct PortFacts {
   std::string_view port_name;  // devlink's, otherwise phys_port_name
   int dev_port = 0;
 };
-/// Returns whether the interface is the representor of a VF or of a scalable function: "pf0vf3" and "pf0sf88" by their
-/// names, "3" if it has a switch id.
+/// Returns whether the interface is the representor of a VF or of a scalable function: "pf0vf3" and "pf0sf88"
+/// by their names, "3" if it has a switch id.
 bool represents_function(const PortFacts& port);
-/// Returns whether the interface is a representor of any kind. In addition to represents_function(): each other port
-/// of a switch that is no uplink, such as a representor of another host's PF ("c1pf0").
+/// Returns whether the interface is a representor of any kind. In addition to represents_function(): each
+/// other port of a switch that is no uplink, such as a representor of another host's PF ("c1pf0").
 bool is_representor(const PortFacts& port);
 /// Returns Netdev::port_flavour.
 std::string_view port_flavour(std::string_view port_name, std::string_view switch_id);

@@ -60,17 +60,6 @@ std::optional<PciAddress> function_of_vdpa(std::string_view name, std::string_vi
   return name.starts_with(kPrefix) ? PciAddress::decode(name.substr(kPrefix.size())) : std::nullopt;
 }
 
-// Of several devices, one that is or may be in use has the highest rank.
-int rank_of(const VdpaDevice& device) {
-  return device.driver == kUnknownVdpa ? 3 : device.driver == "virtio" ? 2 : device.driver == "vhost" ? 1 : 0;
-}
-
-template <class Key>
-void take_vdpa(std::map<Key, VdpaDevice>& all, const Key& owner, const VdpaDevice& device) {
-  const auto [at, is_new] = all.try_emplace(owner, device);
-  if (!is_new && rank_of(device) > rank_of(at->second)) at->second = device;
-}
-
 void read_auxiliaries(const HostView& host, HostReadings& readings) {
   readings.auxiliaries.clear();
   for (const auto& [name, target] : list_links(host, kAuxiliariesDir, readings)) {
@@ -86,10 +75,12 @@ void read_vdpa(const HostView& host, HostReadings& readings) {
   for (const auto& [name, target] : list_links(host, kVdpaDevicesDir, readings)) {
     if (!is_utf8(name)) continue;
     if (const std::string auxiliary = auxiliary_above(target); !auxiliary.empty())
-      take_vdpa(readings.vdpa_of_auxiliary, auxiliary, read_vdpa_device(host, name));
+      readings.vdpa_of_auxiliary[auxiliary].push_back(read_vdpa_device(host, name));
     else if (const auto function = function_of_vdpa(name, target))
-      take_vdpa(readings.vdpa_of_function, *function, read_vdpa_device(host, name));
+      readings.vdpa_of_function[*function].push_back(read_vdpa_device(host, name));
   }
+  for (auto& [owner, devices] : readings.vdpa_of_auxiliary) std::ranges::sort(devices, is_vdpa_before);
+  for (auto& [owner, devices] : readings.vdpa_of_function) std::ranges::sort(devices, is_vdpa_before);
 }
 
 // "0000:03:00.0/infiniband/mlx5_0" belongs to its function; a soft one names its interface.
@@ -442,16 +433,12 @@ VdpaDevice read_vdpa_device(const HostView& host, const std::string& name) {
   return out;
 }
 
-VdpaDevice find_vdpa_device(const HostView& host, const std::string& owner) {
+std::vector<VdpaDevice> find_vdpa_devices(const HostView& host, const std::string& owner) {
   HostReadings readings;
   read_vdpa(host, readings);
-  if (owner.find('/') != std::string::npos) {
-    const auto at = readings.vdpa_of_auxiliary.find(owner);
-    return at == readings.vdpa_of_auxiliary.end() ? VdpaDevice() : at->second;
-  }
+  if (owner.find('/') != std::string::npos) return readings.vdpa_of_auxiliary[owner];
   const auto function = PciAddress::decode(owner);
-  const auto at = function ? readings.vdpa_of_function.find(*function) : readings.vdpa_of_function.end();
-  return at == readings.vdpa_of_function.end() ? VdpaDevice() : at->second;
+  return function ? readings.vdpa_of_function[*function] : std::vector<VdpaDevice>();
 }
 
 SlowFacts read_slow_facts(const HostView& host, const std::string& netdev) {

@@ -51,9 +51,9 @@ std::optional<std::string> netdev_of_soft_rdma(const HostView& host, const std::
 
 /// Reads one device of /sys/bus/vdpa/devices.
 VdpaDevice read_vdpa_device(const HostView& host, const std::string& name);
-/// Returns the vDPA device of a function ("0000:03:00.2") or scalable function (auxiliary_above()); without a
-/// name if there is none. Of several it prefers one that the host uses, then one that has a node.
-VdpaDevice find_vdpa_device(const HostView& host, const std::string& owner);
+/// Returns the vDPA devices of a function ("0000:03:00.2") or scalable function (auxiliary_above()), sorted
+/// by is_vdpa_before().
+std::vector<VdpaDevice> find_vdpa_devices(const HostView& host, const std::string& owner);
 
 /// Reads the facts behind locks of one interface. May hang: call it on a worker with a deadline.
 SlowFacts read_slow_facts(const HostView& host, const std::string& netdev);

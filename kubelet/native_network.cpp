@@ -9,6 +9,7 @@
 
 #include "kubelet/cni/definition.h"
 #include "kubelet/cni/names.h"
+#include "kubelet/cni/plugin_fields.h"
 #include "kubelet/mac_requests.h"
 #include "kubelet/native_vf.h"
 #include "reactor/base/ip_address.h"
@@ -592,7 +593,7 @@ Result<Unit> check_native_network(const NativeNetwork& network, const std::strin
 }
 
 std::string native_config(const NativeNetwork& network, const std::string& interface, const std::string& pci,
-                          const std::string& rdma_device) {
+                          const std::string& rdma_device, const std::string& scalable_function) {
   Json config{Json::Object{{"cniVersion", "1.1.0"}, {"name", "network"}, {"type", "sliced-native"}}};
   // The lower interface has the same key as in the CNI plugins' configs.
   config.set(!network.makes_link()          ? "hostInterface"
@@ -601,6 +602,7 @@ std::string native_config(const NativeNetwork& network, const std::string& inter
              Json(interface));
   if (!pci.empty()) config.set("hostPCI", Json(pci));
   if (!rdma_device.empty()) config.set("rdmaDevice", Json(rdma_device));
+  if (!scalable_function.empty()) config.set("scalableFunction", Json(scalable_function));
   if (!network.mac.empty()) config.set("mac", Json(network.mac));  // readers look for it in every config
   NativeNetwork rest = network;
   rest.ipam.clear();
@@ -628,6 +630,49 @@ std::string native_config(const NativeNetwork& network, const std::string& inter
   ipam.set("routes", Json(std::move(routes)));
   config.set("ipam", std::move(ipam));
   return kube::encode_json(config);
+}
+
+namespace {
+
+// The fields by which a plugin is given the host's interface: one of a plugin with a table, and those that
+// canonical_definition() checks of another one.
+std::vector<std::string_view> interface_fields(const Json& plugin) {
+  if (plugin.text("type") == cni::kNativePlugin) return {"hostInterface", "master", "bridge"};
+  const cni::PluginFields* known = cni::plugin_fields(plugin.text("type"));
+  if (known == nullptr) return {"device", "master", "bridge"};
+  if (known->host_interface.empty()) return {};
+  return {known->host_interface};
+}
+
+}  // namespace
+
+std::string with_host_names(const std::string& config, const std::string& interface,
+                            const std::string& rdma_device, bool* names_interface) {
+  auto whole = kube::decode_json(config);
+  if (!whole) return config;
+  const Json* list = whole->find("plugins");
+  const bool is_list = list != nullptr && list->array() != nullptr;
+  Json::Array plugins = is_list ? *list->array() : Json::Array{*whole};
+  bool is_changed = false;
+  const auto set = [&](Json& plugin, std::string_view field, const std::string& value) {
+    if (value.empty() || plugin.text(field).empty() || plugin.text(field) == value) return;
+    plugin.set(field, Json(value));
+    is_changed = true;
+  };
+  for (Json& plugin : plugins) {
+    const bool is_native = plugin.text("type") == cni::kNativePlugin;
+    for (const std::string_view field : interface_fields(plugin)) {
+      if (names_interface != nullptr) *names_interface |= !is_native && !plugin.text(field).empty();
+      set(plugin, field, interface);
+    }
+    if (is_native) set(plugin, "rdmaDevice", rdma_device);
+  }
+  if (!is_changed) return config;
+  if (is_list)
+    whole->set("plugins", Json(std::move(plugins)));
+  else
+    *whole = std::move(plugins.front());
+  return kube::encode_json(*whole);
 }
 
 std::string_view plugin_of_type(std::string_view type) {

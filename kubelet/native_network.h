@@ -93,9 +93,16 @@ Result<NativeNetwork> with_ipam_result(NativeNetwork network, const cni::Attache
 /// Returns the config of plugin cni::kNativePlugin for a record: addresses and routes as in the plugin
 /// `static`, all other fields in `network`. With an IPAM plugin, which `ipamPlugin` names: its own `ipam`,
 /// and all other fields in `network`. interface: the device's on the host. pci: its PCI address if an
-/// interface is created on it; "" for a link. rdma_device: moves with the interface.
+/// interface is created on it; "" for a link. rdma_device: moves with the interface. scalable_function:
+/// "0000:03:00.0/sf88"; "" for another device.
 std::string native_config(const NativeNetwork& network, const std::string& interface,
-                          const std::string& pci = "", const std::string& rdma_device = "");
+                          const std::string& pci = "", const std::string& rdma_device = "",
+                          const std::string& scalable_function = "");
+/// Returns a record's config with the present names of the device's interface on the host and of its RDMA
+/// device, in each field that names one. interface, rdma_device: "" leaves the field as it is. names: set to
+/// whether a CNI plugin of the config is given the interface by its name.
+std::string with_host_names(const std::string& config, const std::string& interface,
+                            const std::string& rdma_device, bool* names_interface = nullptr);
 /// Returns the CNI plugin that creates such an interface, as policies and --cni-plugins-shared name it:
 /// "macvlan", "ipvlan", "vlan", "bridge"; "" for passthrough.
 std::string_view plugin_of_type(std::string_view type);

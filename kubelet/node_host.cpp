@@ -18,6 +18,7 @@
 #include "hotplug/scan.h"
 #include "kubelet/binder.h"
 #include "kubelet/checkpoint.h"
+#include "kubelet/hardware.h"
 #include "kubelet/link_settings.h"
 #include "kubelet/mac_requests.h"
 #include "kubelet/netlink.h"
@@ -38,13 +39,8 @@ constexpr size_t kNamesMax = 65'536;
 
 std::string function_path(const std::string& pci) { return "sys/bus/pci/devices/" + pci; }
 
-// Returns the directory of a function's interfaces. For a virtio function it is below the device virtioN.
 std::string net_path(const hotplug::HostView& view, const std::string& pci) {
-  const std::string path = function_path(pci);
-  if (!view.list(path + "/net"))
-    for (const std::string& name : view.list(path).value_or({}))
-      if (name.starts_with("virtio")) return path + "/" + name + "/net";
-  return path + "/net";
+  return net_directory(view, function_path(pci));
 }
 
 std::string last(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -152,6 +148,9 @@ void NodeHost::look_at_rdma(const std::string& device, const std::vector<std::st
   } else {
     // A software RDMA device is not below the function. Its nodes name it in "ibdev" (drivers/infiniband/core).
     for (const std::string& name : names(std::string(kDevices))) {
+      // Another function's or scalable function's device can name this interface in its GID table, as in a
+      // LAG.
+      if (!hardware_of_rdma_device(*view_, name).empty()) continue;
       const auto netdev = hotplug::netdev_of_soft_rdma(*view_, name);
       if (netdev && std::find(interfaces.begin(), interfaces.end(), *netdev) != interfaces.end())
         out.rdma_device = name;
@@ -173,16 +172,18 @@ Result<DeviceSnapshot> NodeHost::read_device(const PreparedDevice& device) const
       out.uppers.push_back(name.substr(kUpper.size()));
   };
   if (device.pci.empty()) {
-    const std::string sf = sf_of(device);
-    if (sf.empty() && device.identity.product.starts_with(kSfProduct))
+    const std::string hardware = hardware_of(device), sf = path_of_hardware(*view_, hardware);
+    if (sf.empty() && !hardware.empty())
       return Error{Errc::kNotFound, "device " + escaped(device.device) + " is gone"};
     if (!sf.empty()) look_at_sf(sf, out);
-    if (!device.interface.empty() && !view_->list("sys/class/net/" + device.interface))
+    out.interface = sf.empty() ? device.interface : interface_of_hardware(*view_, hardware, device.interface);
+    if (!device.interface.empty() &&
+        (out.interface.empty() || !view_->list("sys/class/net/" + out.interface)))
       return Error{Errc::kNotFound, "interface " + escaped(device.interface) + " is gone"};
-    if (!device.interface.empty()) read_uppers(device.interface);
-    look_at_rdma(sf, {device.interface}, out);
-    if (auto use = vdpa_use(out.vdpa); !use.empty()) out.in_use = "device " + device.device + std::move(use);
-    const std::vector<std::string> below = functions_below(device.interface);
+    if (!out.interface.empty()) read_uppers(out.interface);
+    look_at_rdma(sf, {out.interface}, out);
+    if (auto use = vdpa_use(out.vdpas); !use.empty()) out.in_use = "device " + device.device + std::move(use);
+    const std::vector<std::string> below = functions_below(out.interface);
     std::set<std::string> pfs;
     for (const std::string& function : below) {
       const std::string pf = last(view_->readlink(function_path(function) + "/physfn").value_or(""));
@@ -191,9 +192,9 @@ Result<DeviceSnapshot> NodeHost::read_device(const PreparedDevice& device) const
     out.lower_pfs.assign(pfs.begin(), pfs.end());
     look_at_macs(device, below, out);
     const std::vector<HostLink> links = links_now();
-    out.immovable_interfaces = immovable_of(links, {device.interface});
-    if (device.config.if_name != device.interface)
-      out.name_holder = name_holder(device.config.if_name, device.interface, links);
+    out.immovable_interfaces = immovable_of(links, {out.interface});
+    if (device.config.if_name != out.interface)
+      out.name_holder = name_holder(device.config.if_name, out.interface, links);
     return out;
   }
   const std::string path = function_path(device.pci);
@@ -208,13 +209,14 @@ Result<DeviceSnapshot> NodeHost::read_device(const PreparedDevice& device) const
   look_at_rdma(path, interfaces, out);
   look_at_macs(device, {device.pci}, out);
   out.interfaces = interfaces;
+  out.interface = interface_of_hardware(*view_, device.pci, device.interface);
   const std::vector<HostLink> links = links_now();
   out.immovable_interfaces = immovable_of(links, interfaces);
   if (std::find(interfaces.begin(), interfaces.end(), device.config.if_name) == interfaces.end())
     out.name_holder = name_holder(device.config.if_name, device.pci, links);
   if (const auto free = check_holder(device.pci); !free) out.in_use = free.error().what;
-  out.vdpa = hotplug::find_vdpa_device(*view_, device.pci);
-  if (auto use = vdpa_use(out.vdpa); out.in_use.empty() && !use.empty())
+  out.vdpas = hotplug::find_vdpa_devices(*view_, device.pci);
+  if (auto use = vdpa_use(out.vdpas); out.in_use.empty() && !use.empty())
     out.in_use = "device " + device.pci + std::move(use);
   if (!device.vfio || device.mac.empty()) return out;
   const auto vf = find_vf(*view_, device.pci);
@@ -229,18 +231,21 @@ Result<DeviceSnapshot> NodeHost::read_device(const PreparedDevice& device) const
 }
 
 // vhost_vdpa lets one process open a device at a time (vhost_vdpa_open() in drivers/vhost/vdpa.c).
-std::string NodeHost::vdpa_use(const hotplug::VdpaDevice& vdpa) const {
-  if (vdpa.node.empty()) return "";
-  const GroupUse use = kernel_.probe_group ? kernel_.probe_group(vdpa.node) : GroupUse::kUnknown;
-  if (use == GroupUse::kFree) return "";
-  // The node may be absent in the plugin's container, which sees the host's processes.
-  std::string holder = use == GroupUse::kOpen ? "a process outside this PID namespace" : "";
-  if (kernel_.process_with_open)
-    if (const auto found = kernel_.process_with_open({vdpa.node}); found && *found)
-      holder = "process " + std::to_string((*found)->pid) + " (" + (*found)->name + ")";
-  if (holder.empty()) return "";
-  return " is in use: " + holder + " has its vDPA device " + vdpa.name + " open (" + vdpa.node +
-         "), and it is released when that process ends";
+std::string NodeHost::vdpa_use(const std::vector<hotplug::VdpaDevice>& vdpas) const {
+  for (const hotplug::VdpaDevice& vdpa : vdpas) {
+    if (vdpa.node.empty()) continue;
+    const GroupUse use = kernel_.probe_group ? kernel_.probe_group(vdpa.node) : GroupUse::kUnknown;
+    if (use == GroupUse::kFree) continue;
+    // The node may be absent in the plugin's container, which sees the host's processes.
+    std::string holder = use == GroupUse::kOpen ? "a process outside this PID namespace" : "";
+    if (kernel_.process_with_open)
+      if (const auto found = kernel_.process_with_open({vdpa.node}); found && *found)
+        holder = "process " + std::to_string((*found)->pid) + " (" + (*found)->name + ")";
+    if (holder.empty()) continue;
+    return " is in use: " + holder + " has its vDPA device " + vdpa.name + " open (" + vdpa.node +
+           "), and it is released when that process ends";
+  }
+  return "";
 }
 
 // Without an answer no name is refused here: the kernel checks it later.
@@ -249,26 +254,13 @@ std::vector<HostLink> NodeHost::links_now() const {
   return links ? *std::move(links) : std::vector<HostLink>();
 }
 
-// Finds the SF by its PF and number, because the auxiliary device gets another number when it is created
-// again.
-std::string NodeHost::sf_of(const PreparedDevice& device) const {
-  if (!device.identity.product.starts_with(kSfProduct) || device.identity.pf.empty()) return "";
-  for (const std::string& name : names(function_path(device.identity.pf))) {
-    const std::string path = function_path(device.identity.pf) + "/" + name;
-    if (name.find(".sf.") != std::string::npos &&
-        device.identity.product == std::string(kSfProduct) + text(path + "/sfnum"))
-      return path;
-  }
-  return "";
-}
-
 void NodeHost::look_at_sf(const std::string& path, DeviceSnapshot& out) const {
   const std::string auxiliary = hotplug::auxiliary_above(path);
   out.identity.pf = auxiliary.substr(0, auxiliary.find('/'));
   out.identity.product = std::string(kSfProduct) + text(path + "/sfnum");
   out.identity.vendor = without_0x(text(function_path(out.identity.pf) + "/vendor"));
   out.interfaces = names(path + "/net");
-  out.vdpa = hotplug::find_vdpa_device(*view_, auxiliary);
+  out.vdpas = hotplug::find_vdpa_devices(*view_, auxiliary);
 }
 
 std::optional<std::string> NodeHost::name_holder(const std::string& interface, const std::string& own,
@@ -291,7 +283,7 @@ void NodeHost::look_at_macs(const PreparedDevice& device, const std::vector<std:
     for (const std::string& function : functions) {
       std::string holder = mac == kNoMac ? "" : mac_holder(function, mac);
       if (holder.empty()) continue;
-      if (device.pci.empty()) holder += " below " + device.interface;
+      if (device.pci.empty()) holder += " below " + out.interface;
       out.mac_holder = std::move(holder);
       out.mac_held = mac;
       return;
@@ -648,7 +640,7 @@ Result<std::string> NodeHost::user_of(const PreparedClaim& claim) const {
   for (const PreparedDevice& device : claim.devices) {
     auto found = device.pci.empty() ? Result<std::string>(std::string()) : holder(device.pci);
     if (!found || !found->empty()) return found;
-    if (auto use = vdpa_use({device.vdpa_device, "vhost", device.vdpa_node}); !use.empty())
+    if (auto use = vdpa_use({{device.vdpa_device, "vhost", device.vdpa_node}}); !use.empty())
       return device.device + std::move(use);
     // A missing interface is in a sandbox.
     const bool may_have_had = device.held ? device.held->netdev.has_value() : is_nameless(claim);

@@ -113,11 +113,9 @@ class NodeHost final : public Host {
   // Sets the MAC address of the device's interface, if it is in this namespace. Ignores a refusal of the
   // driver.
   void ask_for_mac(const std::string& device, const std::string& name, const std::string& mac) const;
-  // Returns the path of the scalable function in sysfs; "" if the device is not one, or no longer exists.
-  std::string sf_of(const PreparedDevice& device) const;
   void look_at_sf(const std::string& path, DeviceSnapshot& out) const;
-  // Returns " is in use: ..."; "" if no use is found.
-  std::string vdpa_use(const hotplug::VdpaDevice& vdpa) const;
+  // Returns " is in use: ..." for the first of them that a process has open; "" if no use is found.
+  std::string vdpa_use(const std::vector<hotplug::VdpaDevice>& vdpas) const;
   std::vector<HostLink> links_now() const;  // empty if the kernel does not answer
   // Computes DeviceSnapshot::name_holder. own: the device's PCI address, or the link's name.
   std::optional<std::string> name_holder(const std::string& interface, const std::string& own,

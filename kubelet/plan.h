@@ -76,6 +76,9 @@ struct DeviceSnapshot {
   std::string driver;                   // bound now; "" if none
   std::vector<std::string> uppers;      // interfaces of the host on top of its own: macvlan, VLAN, bridge ...
   std::vector<std::string> interfaces;  // of the function, in the host's namespace
+  // The device's own one of them, whose name may have changed since the plan (interface_of_hardware()); of a
+  // link its name.
+  std::string interface = {};
   std::string in_use;           // why it cannot be used: a process has it open, or may have; "" if none has
   std::string rdma_device;      // "mlx5_0"; "" if none
   bool is_rdma_shared = false;  // each network namespace sees all RDMA devices (rdma system show netns)
@@ -93,8 +96,8 @@ struct DeviceSnapshot {
   // none has.
   std::optional<std::string> name_holder = std::nullopt;
   bool is_on_vfio = false;  // the current driver has registered it with VFIO (hotplug::is_bound_to_vfio)
-  hotplug::VdpaDevice vdpa = {};
-  std::string vfio_cdev = {};  // after binding: VfioBinding::cdev
+  std::vector<hotplug::VdpaDevice> vdpas = {};  // hotplug::find_vdpa_devices()
+  std::string vfio_cdev = {};                   // after binding: VfioBinding::cdev
   // Those of `interfaces`, or the link itself, that the kernel does not move to another network namespace
   // (HostLink::is_netns_immutable).
   std::vector<std::string> immovable_interfaces = {};

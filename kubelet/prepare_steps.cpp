@@ -5,7 +5,9 @@
 
 #include "kube/objects/kinds.h"
 #include "kubelet/checkpoint.h"
+#include "kubelet/hardware.h"
 #include "kubelet/mac_requests.h"
+#include "kubelet/native_network.h"
 #include "kubelet/preparer.h"
 #include "kubelet/recall.h"
 #include "kubelet/safety.h"
@@ -146,6 +148,14 @@ bool is_outdated(const PreparedClaim& before, const Claim& asked, const Prepared
   if (has_other_consumers(asked, before)) return true;
   if (before.is_complete) return !are_same_devices(before, now);
   return !std::all_of(before.devices.begin(), before.devices.end(), is_left);
+}
+
+// The plan has the names of the last inventory. They may belong to another function now.
+void use_names_of(const DeviceSnapshot& look, PreparedDevice& device) {
+  if (look.interface.empty() || hardware_of(device).empty()) return;
+  device.interface = look.interface;
+  if (!device.network.empty())
+    device.network = with_host_names(device.network, look.interface, look.rdma_device);
 }
 
 // Unknown settings stay unknown unless the host has changed them since the device was returned.
@@ -384,6 +394,8 @@ void ClaimPreparer::look(Task& task) {
   const auto work = [found = task.found, host = ports_.host, devices = task.claim.devices, settings] {
     for (size_t i = 0; i < devices.size(); ++i) {
       found->snapshots.push_back(host->read_device(devices[i]));
+      PreparedDevice device = devices[i];
+      if (const auto& look = found->snapshots.back(); look) use_names_of(*look, device);
       const auto read = [&]() -> Result<OriginalSettings> {
         if (!settings[i].is_read) return Error{Errc::kNotFound, "it is not stored"};
         if (const auto& left = settings[i].left) {
@@ -392,7 +404,7 @@ void ClaimPreparer::look(Task& task) {
           if (!restored->is_back)
             return Error{Errc::kBusy, "device " + left->device + ": " + std::string(kInterfaceIsAway)};
         }
-        auto now = host->read_settings(devices[i]);
+        auto now = host->read_settings(device);
         // The original name is the one from before the last pod.
         const bool has_other_name = settings[i].left && settings[i].left->interface && now && now->interface;
         if (has_other_name) now->interface->name = settings[i].left->interface->name;
@@ -414,6 +426,9 @@ void ClaimPreparer::judge_looks(Task& task) {
     PreparedDevice& device = task.claim.devices[i];
     const Result<DeviceSnapshot>& look = task.found->snapshots[i];
     if (!look) return give_up(task, look.error().what);
+    use_names_of(*look, device);
+    prepared_.at(task.key()).devices[i].interface = device.interface;
+    prepared_.at(task.key()).devices[i].network = device.network;
     if (const auto& settings = task.found->settings[i]; !settings && settings.error().code != Errc::kNotFound)
       return give_up(task, settings.error().what);
     if (const std::string why = refusal(device, task.known[i], *look); !why.empty())
@@ -446,9 +461,10 @@ void ClaimPreparer::judge_looks(Task& task) {
       return give_up(task, why);
     // The vhost node gives access to the whole function, and binding to vfio-pci removes the vDPA device.
     const bool has_vdpa = !device.vfio && !device.is_admin && device.holding.is_exclusive &&
-                          device.share_id.empty() && look->vdpa.driver == "vhost";
-    device.vdpa_device = has_vdpa ? look->vdpa.name : "";
-    device.vdpa_node = has_vdpa ? look->vdpa.node : "";
+                          device.share_id.empty() && !look->vdpas.empty() &&
+                          look->vdpas.front().driver == "vhost";
+    device.vdpa_device = has_vdpa ? look->vdpas.front().name : "";
+    device.vdpa_node = has_vdpa ? look->vdpas.front().node : "";
     if (device.vfio && device.vfio->original_mac.empty()) {
       const auto kept = original_macs_.find(device.pci);
       device.vfio->original_mac =

@@ -4,11 +4,10 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <optional>
-#include <system_error>
 
-#include "hotplug/facts.h"
+#include "hotplug/host_view.h"
+#include "kubelet/hardware.h"
 #include "kubelet/netlink.h"
 
 namespace sliced::kubelet {
@@ -134,11 +133,8 @@ RdmaKernel running_rdma_kernel() {
                                 encode_rdma_name(index, name));
               },
           .function_of = [](const std::string& name) -> std::string {
-            std::error_code error;
-            const auto device =
-                std::filesystem::read_symlink("/sys/class/infiniband/" + name + "/device", error);
-            const std::string function = device.filename();
-            return !error && hotplug::PciAddress::decode(function) ? function : "";
+            const auto view = hotplug::open_host_view("/");
+            return view ? hardware_of_rdma_device(**view, name) : "";
           }};
 }
 

@@ -26,8 +26,8 @@ struct RdmaKernel {
   /// Moves a device into the namespace of the descriptor `to`.
   std::function<Result<Unit>(int network_namespace, uint32_t index, int to)> move;
   std::function<Result<Unit>(int network_namespace, uint32_t index, const std::string& name)> rename;
-  /// Returns the PCI address of a host RDMA device's function; "" for a software device, or if there is no
-  /// such device.
+  /// Returns the hardware of an RDMA device of the host (hardware_of_rdma_device()): a PCI address,
+  /// "0000:03:00.0/sf88" for a scalable function; "" for a software device, or if there is no such device.
   std::function<std::string(const std::string& name)> function_of;
 };
 /// The functions of the running kernel. Errors: kNotFound if the kernel has no RDMA; kDenied, kTimeout, kIo.

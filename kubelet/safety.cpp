@@ -214,8 +214,13 @@ std::string refusal(const PreparedDevice& device, const KnownEntry& known, const
   if (!device.is_admin && !snapshot.mac_holder.empty())
     return named(device) + " cannot get MAC address " + snapshot.mac_held + ": " + snapshot.mac_holder +
            " has it; request another address, or change that of the function";
-  if (device.is_admin || !device.holding.is_exclusive || known.host_use.is_any || snapshot.uppers.empty())
-    return "";
+  if (device.is_admin || !device.holding.is_exclusive || known.host_use.is_any) return "";
+  for (const hotplug::VdpaDevice& vdpa : snapshot.vdpas)
+    if (vdpa.driver == "virtio" || vdpa.driver == hotplug::kUnknownVdpa)
+      return named(device) + " is used by the host: its vDPA device " + escaped(vdpa.name) +
+             (vdpa.driver == "virtio" ? " has an interface of the host (virtio_vdpa)"
+                                      : " has a driver that cannot be read");
+  if (snapshot.uppers.empty()) return "";
   return named(device) + " is used by the host: " + escaped(join(snapshot.uppers, ", ")) +
          " on top of its interface " + escaped(device.interface);
 }

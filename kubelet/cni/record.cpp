@@ -80,6 +80,7 @@ std::string encode_record(const Record& record) {
     body.set("hostInterface", std::move(host));
   }
   if (record.made_ifindex != 0) body.set("madeIfindex", Json(record.made_ifindex));
+  if (!record.hardware.empty()) body.set("hardware", Json(record.hardware));
   Json::Object sysctls;
   for (const auto& [path, value] : record.host_sysctls) sysctls.emplace_back(path, value);
   if (!sysctls.empty()) body.set("hostSysctls", Json(std::move(sysctls)));
@@ -124,6 +125,7 @@ Result<Record> decode_record(std::string_view text) {
   if (const Json* made = body->find("madeIfindex");
       made != nullptr && made->integer() != nullptr && std::in_range<int>(*made->integer()))
     record.made_ifindex = static_cast<int>(*made->integer());
+  record.hardware = body->text("hardware");
   if (const Json* sysctls = body->find("hostSysctls"); sysctls != nullptr && sysctls->object() != nullptr)
     for (const auto& [path, value] : *sysctls->object())
       if (value.string() != nullptr) record.host_sysctls.emplace(path, *value.string());

@@ -39,6 +39,9 @@ struct Record {
   /// Sysctls of the host below /proc/sys that ADD changes and that are not restored yet:
   /// "net/ipv6/conf/br0/accept_ra" to "1".
   std::map<std::string, std::string> host_sysctls = {};
+  /// hardware_of() the device (kubelet/hardware.h), also of a shared one; "" for a virtual link, and if not
+  /// recorded.
+  std::string hardware = {};
   bool operator==(const Record&) const = default;
 };
 

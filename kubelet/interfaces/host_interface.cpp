@@ -12,6 +12,7 @@
 #include "kube/objects/json.h"
 #include "kubelet/cni/names.h"
 #include "kubelet/cni/plugin_fields.h"
+#include "kubelet/hardware.h"
 #include "kubelet/host_link.h"
 #include "kubelet/interfaces/native_interface.h"
 #include "kubelet/native_network.h"
@@ -96,6 +97,14 @@ bool moves_interface(const cni::Record& record) {
   return fields != nullptr && fields->takes_whole && fields->use == cni::Use::kMain;
 }
 
+// Another function can have got the name while the interface is in the pod.
+bool belongs_to_another(const cni::Record& record, const std::string& interface) {
+  const auto view = record.hardware.empty() ? Error{Errc::kNotFound, ""} : hotplug::open_host_view("/");
+  if (!view) return false;
+  const std::string owner = hardware_of_interface(**view, interface);
+  return !owner.empty() && owner != record.hardware;
+}
+
 MovedLink moved_link(const cni::Record& record) {
   return {.pci = record.attachment.device,
           .name = record.host_interface->name,
@@ -150,6 +159,22 @@ Result<Unit> keep_host_links(cni::Record& record) {
   else
     *config = std::move(plugins.front());
   record.config = kube::encode_json(*config);
+  return Unit{};
+}
+
+Result<Unit> use_present_names(cni::Record& record, const hotplug::HostView& view) {
+  if (record.hardware.empty()) return Unit{};
+  const std::string remembered = record.host_interface ? record.host_interface->name : "";
+  bool names_interface = false;
+  const std::string name = interface_of_hardware(view, record.hardware, remembered);
+  std::string config =
+      with_host_names(record.config, name, rdma_device_of_hardware(view, record.hardware), &names_interface);
+  if (name.empty() && names_interface)
+    return Error{Errc::kNotFound, "device " + record.hardware +
+                                      " has no interface in the network namespace of the host, where the CNI "
+                                      "plugin is to find one: bring the interface back, or bind its driver"};
+  record.config = std::move(config);
+  if (record.host_interface && !name.empty()) record.host_interface->name = name;
   return Unit{};
 }
 
@@ -223,7 +248,7 @@ Result<Unit> bring_interface_back(const cni::Record& record, int network_namespa
   if (!here) return here.error();
   const bool is_here = std::any_of(here->begin(), here->end(), [&](const HostLink& link) {
     return (!moved.pci.empty() && link.parent == moved.pci) ||
-           (link.name == moved.name && link.kind == moved.kind);
+           (link.name == moved.name && link.kind == moved.kind && !belongs_to_another(record, link.name));
   });
   if (is_here) return undone;
   auto back = move_link_back(network_namespace, moved);

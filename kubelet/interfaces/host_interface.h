@@ -6,12 +6,20 @@
 #include <set>
 #include <string>
 
+#include "hotplug/host_view.h"
 #include "kube/objects/json.h"
 #include "kubelet/cni/record.h"
 #include "kubelet/host_link.h"
 #include "reactor/base/result.h"
 
 namespace sliced::kubelet {
+
+/// Replaces names in Record::config and Record::host_interface by the present ones of the device's hardware
+/// (Record::hardware): its interface on the host and its RDMA device. The names of a prepared claim may
+/// belong to another function. Does nothing for a virtual link, which its name identifies. Blocks; for a
+/// worker. Errors: kNotFound if a CNI plugin is given an interface by name, and the hardware has none on the
+/// host.
+Result<Unit> use_present_names(cni::Record& record, const hotplug::HostView& view);
 
 /// Completes Record::host_interface with the interface's kind; sets it to nullopt if the host does not have
 /// the interface. Blocks; for a worker.

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "kubelet/cni/result.h"
+#include "kubelet/hardware.h"
 #include "kubelet/host_link.h"
 #include "kubelet/link_network.h"
 #include "kubelet/made_link.h"
@@ -119,12 +120,18 @@ class NativeAttaching {
   /// The name was read at prepare. A function that is created or bound again gets the next free name, and another function may
   /// have the old one.
   Result<Unit> check_rdma() const {
-    if (network_.rdma.empty() || order_.pci.empty()) return Unit{};
-    const std::string function = kernel_.rdma.function_of(order_.rdma_device);
-    if (function.empty() || function == order_.pci) return Unit{};
-    return Error{Errc::kConflict, "RDMA device " + in_quotes(order_.rdma_device, 64) + " belongs to " +
-                                      function + " now, and the claim has " + order_.pci +
-                                      ": delete the pod and its claim, so that the device is prepared again"};
+    if (network_.rdma.empty() || order_.hardware().empty()) return Unit{};
+    return check_owner("RDMA device", order_.rdma_device, kernel_.rdma.function_of(order_.rdma_device));
+  }
+
+  /// link: the interface that will be moved, or on which one is created.
+  Result<Unit> check_link(const HostLink& link) const {
+    if (order_.hardware().empty() || !kernel_.hardware_of_interface) return Unit{};
+    const std::string owner = kernel_.hardware_of_interface(link.name);
+    // The kernel itself names the function since Linux 5.14.
+    if (owner.empty() && link.parent.empty())
+      return Error{Errc::kNotFound, "it is no interface of " + order_.hardware()};
+    return check_owner("it", "", owner);
   }
 
   /// Before the interface moves: an interface that cannot have its settings never reaches the pod's network.
@@ -240,6 +247,13 @@ class NativeAttaching {
   }
 
  private:
+  // what: "RDMA device". owner: the present one; "" if unknown.
+  Result<Unit> check_owner(const std::string& what, const std::string& name, const std::string& owner) const {
+    if (owner.empty() || owner == order_.hardware()) return Unit{};
+    return Error{Errc::kConflict, what + (name.empty() ? "" : " " + in_quotes(name, 64)) + " belongs to " +
+                                      owner + " now, and the claim has " + order_.hardware() +
+                                      ": delete the pod and its claim, so that the device is prepared again"};
+  }
   void say(std::string_view step) const {
     if (kernel_.before_change) kernel_.before_change(step);
   }
@@ -614,6 +628,7 @@ Result<NativeOrder> native_order(const cni::Network& network, const cni::Attachm
                                                                          : "hostInterface")),
                      .host_end = is_port ? host_end_of(attachment) : "",
                      .rdma_device = std::string(config.text("rdmaDevice")),
+                     .scalable_function = std::string(config.text("scalableFunction")),
                      .network = *std::move(wanted),
                      .time_ms = static_cast<int>(deadline.count())};
 }
@@ -625,6 +640,7 @@ std::string encode_native_order(const NativeOrder& order) {
                                         {"hostInterface", order.host_interface},
                                         {"hostEnd", order.host_end},
                                         {"rdmaDevice", order.rdma_device},
+                                        {"scalableFunction", order.scalable_function},
                                         {"timeMs", order.time_ms},
                                         {"network", encode_native_network(order.network)}});
 }
@@ -645,6 +661,7 @@ Result<NativeOrder> decode_native_order(std::string_view text) {
                      .host_interface = std::string(json->text("hostInterface")),
                      .host_end = std::string(json->text("hostEnd")),
                      .rdma_device = std::string(json->text("rdmaDevice")),
+                     .scalable_function = std::string(json->text("scalableFunction")),
                      .network = *std::move(decoded),
                      .time_ms = static_cast<int>(*time->integer())};
 }
@@ -655,7 +672,11 @@ NativeKernel running_native_kernel() {
             return view ? find_vf(**view, pci) : view.error();
           },
           .vf_settings = running_vf_settings_kernel(),
-          .rdma = running_rdma_kernel()};
+          .rdma = running_rdma_kernel(),
+          .hardware_of_interface = [](const std::string& interface) -> std::string {
+            const auto view = hotplug::open_host_view("/");
+            return view ? hardware_of_interface(**view, interface) : "";
+          }};
 }
 
 Result<cni::Attached> attach_native(const NativeOrder& order, const NativeKernel& kernel) {
@@ -679,6 +700,8 @@ Result<cni::Attached> attach_native(const NativeOrder& order, const NativeKernel
       return Error{Errc::kNotFound, "interface " + in_quotes(order.host_interface, 64) +
                                         (order.pci.empty() ? "" : " of " + order.pci) +
                                         " is not on the host"};
+    if (auto good = attaching.check_link(*own); !good)
+      return std::move(good.error()).in("interface " + escaped(own->name));
     if (auto moved = is_made ? attaching.make(*own, *in_pod) : attaching.move(*own, *in_pod); !moved)
       return std::move(moved.error()).in("interface " + escaped(own->name));
     in_pod = read_links(pods);

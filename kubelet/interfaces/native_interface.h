@@ -21,14 +21,17 @@
 namespace sliced::kubelet {
 
 struct NativeOrder {
-  std::string network_namespace;  // path of the pod's
-  std::string interface;          // its name in the pod
-  std::string pci;                // of the device; "" for a link
-  std::string host_interface;     // its name on the host
-  std::string host_end = {};      // for a bridge port: its name on the host
-  std::string rdma_device = {};   // moves with the interface; "" if none
+  std::string network_namespace;       // path of the pod's
+  std::string interface;               // its name in the pod
+  std::string pci;                     // of the device; "" for a link
+  std::string host_interface;          // its name on the host
+  std::string host_end = {};           // for a bridge port: its name on the host
+  std::string rdma_device = {};        // moves with the interface; "" if none
+  std::string scalable_function = {};  // hardware_of() it; "" for another device
   NativeNetwork network;
   int time_ms = 0;  // the helper's time limit, for error texts
+  /// hardware_of() the device.
+  const std::string& hardware() const { return pci.empty() ? scalable_function : pci; }
   bool operator==(const NativeOrder&) const = default;
 };
 
@@ -46,6 +49,8 @@ struct NativeKernel {
   std::function<Result<VfOfInterface>(const std::string& pci)> find_vf;  // see kubelet::find_vf()
   VfSettingsKernel vf_settings;
   RdmaKernel rdma;
+  /// Returns the hardware of an interface of the host; see hardware_of_interface(). Null: names are trusted.
+  std::function<std::string(const std::string& interface)> hardware_of_interface = {};
   /// Called before each change of the kernel's state with the kind of step, so that a test can stop there.
   /// Null: not called.
   std::function<void(std::string_view step)> before_change = {};
@@ -63,11 +68,11 @@ NativeKernel running_native_kernel();
 ///    unchanged.
 /// Existing settings that are as ordered stay. Opens the namespace once. Requires: called in the namespace of
 /// the host. Blocks. After an error, changes in the pod and at the PF stay; an interface that did not move is
-/// unchanged.
-/// Errors: kInvalid if the namespace is the host's or not a namespace; kNotFound without the interface;
-/// kConflict if the pod has the name, an address, a route or a rule, or another station has the address;
-/// kTimeout if duplicate address detection has not ended in time; kIo if the kernel reports another value
-/// than was set; those of change_link(), find_vf() and apply_vf_settings(). Each names the step.
+/// unchanged. Errors: kInvalid if the namespace is the host's or not a namespace; kNotFound without the
+/// interface; kConflict if the interface or the RDMA device belongs to other hardware, if the pod has the
+/// name, an address, a route or a rule, or another station has the address; kTimeout if duplicate address
+/// detection has not ended in time; kIo if the kernel reports another value than was set; those of
+/// change_link(), find_vf() and apply_vf_settings(). Each names the step.
 Result<cni::Attached> attach_native(const NativeOrder& order,
                                     const NativeKernel& kernel = running_native_kernel());
 

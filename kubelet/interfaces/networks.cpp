@@ -7,6 +7,7 @@
 #include "kube/objects/kinds.h"
 #include "kubelet/cni/definition.h"
 #include "kubelet/cni/network.h"
+#include "kubelet/hardware.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
@@ -83,7 +84,8 @@ Result<std::string> native_network_for(const PreparedDevice& device, const Known
                                      " to another network namespace: set netAttachDefName, with macvlan, "
                                      "ipvlan, vlan or bridge"};
   std::string config = native_config(network, device.interface, network.makes_link() ? device.pci : "",
-                                     network.rdma.empty() ? "" : known.device.rdma_device);
+                                     network.rdma.empty() ? "" : known.device.rdma_device,
+                                     device.pci.empty() ? hardware_of(device) : "");
   if (config.size() > kNetworkBytesMax)
     return Error{Errc::kTooLarge, who + ": network has " + std::to_string(config.size()) +
                                       " bytes as a CNI config; expected at most " +

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "kubelet/cni/definition.h"
+#include "kubelet/hardware.h"
 #include "kubelet/plan.h"
 #include "reactor/base/text.h"
 
@@ -74,6 +75,7 @@ WantedInterface wanted_of(const PreparedClaim& claim, const PreparedDevice& devi
           .config = device.network,
           .pci = device.pci,
           .host_interface = device.vfio ? "" : device.interface,
+          .hardware = device.vfio ? "" : hardware_of(device),
           .capabilities = capabilities_of(claim, device),
           .is_exclusive = device.holding.is_exclusive && device.share_id.empty(),
           .is_of_peer = device.is_of_peer,
@@ -131,7 +133,8 @@ cni::Record record_of(const WantedInterface& wanted, const nri::PodSandbox& pod)
           .users_definition = wanted.users_definition,
           .host_interface = wanted.is_exclusive && !wanted.host_interface.empty()
                                 ? std::optional(cni::HostInterface{.name = wanted.host_interface})
-                                : std::nullopt};
+                                : std::nullopt,
+          .hardware = wanted.hardware};
 }
 
 bool are_of_one(const cni::Record& a, const cni::Record& b) {

@@ -21,7 +21,8 @@ struct WantedInterface {
   std::string users_definition = {};             // see cni::Record::users_definition
   std::string config;                            // its text when the claim was prepared
   std::string pci;                               // "" for a link
-  std::string host_interface = {};               // its name on the host; "" if none
+  std::string host_interface = {};               // its name on the host when the claim was prepared; "" if none
+  std::string hardware = {};                     // hardware_of() it
   kube::Json capabilities;                       // for `runtimeConfig`
   bool is_exclusive = true;                      // no other claim has the device
   bool is_of_peer = false;                       // see PreparedDevice::is_of_peer

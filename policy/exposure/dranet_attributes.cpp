@@ -64,10 +64,10 @@ DranetValue encapsulation(DranetFacts f) {
   return AttributeValue(std::string(link == "ethernet" ? "ether" : link));
 }
 
-// The last ones of a device type are left out first. isSriovVf is the first one, because dranet publishes it only
-// for VFs: without it, a selector takes a VF for another device. Selectors that read another missing attribute fail.
-// The following are those that published selectors read most: of 108 references in dranet's files (f258477) 47 are
-// to ifName, 24 rdma, 11 virtual, 10 numaNode, 6 type.
+// The last ones of a device type are left out first. isSriovVf is the first one, because dranet publishes it
+// only for VFs: without it, a selector takes a VF for another device. Selectors that read another missing
+// attribute fail. The following are those that published selectors read most: of 108 references in dranet's
+// files (f258477) 47 are to ifName, 24 rdma, 11 virtual, 10 numaNode, 6 type.
 constexpr AddedAttribute kDranet[] = {
     {"dra.net/isSriovVf", type_bit(DeviceType::kVf), [](DranetFacts f) { return of_interface(f, true); }},
     {"dra.net/ifName", kEveryType, [](DranetFacts f) { return ours(f, "ifName"); }},

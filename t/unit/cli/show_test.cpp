@@ -45,6 +45,39 @@ TEST(Show, TheDifferenceNamesEveryValueThatChanges) {
             "  ~ sharedCounters.pf.counters.exclusion-slots.value: absent -> 5\n");
 }
 
+// Red when a user cannot see which interface of a switch is the uplink, and which one a representor.
+TEST(Show, TheFlavourOfEachPortIsShown) {
+  hotplug::Inventory host;
+  const auto add = [&](const char* name, const char* flavour, const char* switch_id, const char* state) {
+    hotplug::HostDevice& device = host.devices[name];
+    device.id.text = name;
+    device.netdev = hotplug::Netdev{
+        .name = name, .oper_state = state, .phys_switch_id = switch_id, .port_flavour = flavour};
+  };
+  add("a", "physical", "0a0b", "up");
+  add("b", "pcipf", "0a0b", "down");
+  add("c", "pcivf", "0a0b", "up");
+  add("d", "pcisf", "0a0b", "");
+  add("e", "physical", "", "up");
+  EXPECT_EQ(devices_table(host),
+            "DEVICE  TYPE     INTERFACE  DRIVER  NUMA  PF  STATE\n"
+            "a       virtual  a                            up, uplink\n"
+            "b       virtual  b                            down, PF representor\n"
+            "c       virtual  c                            up, VF representor\n"
+            "d       virtual  d                            SF representor\n"
+            "e       virtual  e                            up\n");
+  EXPECT_EQ(json_of(*host.find("c")).find({"netdev", "portFlavour"})->string()[0], "pcivf");
+}
+
+TEST(Show, AllVdpaDevicesAreShown) {
+  hotplug::HostDevice device;
+  device.vdpa = {"vdpa0", "vhost", "/dev/vhost-vdpa-0"};
+  device.other_vdpas = {{"vdpa1", "", ""}};
+  const kube::Json shown = json_of(device);
+  EXPECT_EQ(shown.text("vdpaNode"), "/dev/vhost-vdpa-0");
+  EXPECT_EQ(kube::encode_json(*shown.find("otherVdpaDevices")), R"([{"vdpaDevice":"vdpa1"}])");
+}
+
 TEST(Show, ASharedIommuGroupIsExplained) {
   policy::Explanation explanation{.device = "0000:02:00.1", .outcome = "offered", .summary = "offered as x"};
   explanation.iommu_problem = "shares IOMMU group 75 with 0000:02:00.0";

@@ -141,9 +141,23 @@ TEST_F(ScanTest, VdpaDevicesOfVfs) {
   for (const int vf : {0, 2, 3, 5}) EXPECT_EQ(devices.at(pf.vf(vf).address()).host_use, "") << vf;
   EXPECT_EQ(devices.at(pf.vf(1).address()).host_use, "an interface on its vDPA device vdpa0 (virtio_vdpa)");
   EXPECT_EQ(devices.at(pf.vf(1).address()).host_use_kind, HostUseKind::kOther);
-  EXPECT_EQ(find_vdpa_device(*tree.view(), pf.vf(2).address()), of(2));
-  EXPECT_EQ(find_vdpa_device(*tree.view(), "0000:3b:00.0/mlx5_core.sf.4").name, "vdpa7");
-  EXPECT_EQ(find_vdpa_device(*tree.view(), pf.vf(5).address()), VdpaDevice());
+  using All = std::vector<VdpaDevice>;
+  EXPECT_EQ(find_vdpa_devices(*tree.view(), pf.vf(2).address()), All{of(2)});
+  EXPECT_EQ(find_vdpa_devices(*tree.view(), "0000:3b:00.0/mlx5_core.sf.4").at(0).name, "vdpa7");
+  EXPECT_EQ(find_vdpa_devices(*tree.view(), pf.vf(5).address()), All());
+  EXPECT_EQ(devices.at(pf.vf(4).address()).other_vdpas, (All{{"a", "", ""}}));
+
+  // Several of one function: all are seen, and the one that a container gets is the first by name.
+  vdpa(pf.vf(5).path(), "vdpa10", "vhost_vdpa", "vhost-vdpa-10");
+  vdpa(pf.vf(5).path(), "vdpa2", "vhost_vdpa", "vhost-vdpa-20");
+  vdpa(pf.vf(5).path(), "a", "vhost_vdpa");
+  const HostDevice several = scan().at(pf.vf(5).address());
+  EXPECT_EQ(several.vdpa, (VdpaDevice{"vdpa2", "vhost", "/dev/vhost-vdpa-20"}));
+  EXPECT_EQ(several.other_vdpas, (All{{"vdpa10", "vhost", "/dev/vhost-vdpa-10"}, {"a", "vhost", ""}}))
+      << "one without a node last";
+  EXPECT_EQ(several.host_use, "");
+  vdpa(pf.vf(5).path(), "vdpa11", "virtio_vdpa");
+  EXPECT_EQ(scan().at(pf.vf(5).address()).host_use, "an interface on its vDPA device vdpa11 (virtio_vdpa)");
 }
 
 TEST_F(ScanTest, WhetherAnInterfaceIsUp) {

@@ -462,6 +462,53 @@ TEST_F(NetnsNative, TheRdmaDeviceOfAnotherFunctionIsNotMoved) {
   for (const FakeRdma::Device& one : rdma.devices) EXPECT_FALSE(one.is_pods);
 }
 
+// Red when a scalable function's claim takes the RDMA device of its PF or of another one, or the PF's claim
+// that of a scalable function.
+TEST_F(NetnsNative, TheRdmaDeviceOfAScalableFunctionIsNotItsPfs) {
+  const std::string pf = "0000:03:00.0", sf88 = pf + "/sf88", sf99 = pf + "/sf99";
+  FakeRdma rdma{
+      .devices = {{{3, "mlx5_0"}, false, pf}, {{4, "mlx5_4"}, false, sf88}, {{5, "mlx5_5"}, false, sf99}}};
+  NativeKernel kernel = running_native_kernel();
+  kernel.rdma = rdma.kernel();
+  NativeOrder wanted = order();
+  wanted.network.rdma = "move", wanted.scalable_function = sf88;
+  kernel.hardware_of_interface = [&](const std::string&) { return sf88; };
+  for (const char* others : {"mlx5_0", "mlx5_5"}) {
+    wanted.rdma_device = others;
+    const auto refused = attach_native(wanted, kernel);
+    ASSERT_FALSE(refused.ok()) << others;
+    EXPECT_NE(refused.error().what.find("the claim has 0000:03:00.0/sf88"), std::string::npos)
+        << refused.error().what;
+  }
+  NativeOrder of_pf = wanted;
+  of_pf.pci = pf, of_pf.scalable_function = "", of_pf.rdma_device = "mlx5_4";
+  const auto refused = attach_native(of_pf, kernel);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().what.find("\"mlx5_4\" belongs to 0000:03:00.0/sf88 now"), std::string::npos)
+      << refused.error().what;
+  for (const FakeRdma::Device& one : rdma.devices) EXPECT_FALSE(one.is_pods);
+
+  wanted.rdma_device = "mlx5_4";
+  const auto made = attach_native(wanted, kernel);
+  ASSERT_TRUE(made.ok()) << made.error().what;
+  EXPECT_TRUE(rdma.devices[1].is_pods);
+}
+
+// Red when an interface is moved that got the name of the claim's after it was prepared.
+TEST_F(NetnsNative, TheInterfaceOfOtherHardwareIsNotMoved) {
+  const HostLink before = *find(kOwnNamespace, "ens1v0");
+  NativeKernel kernel = running_native_kernel();
+  NativeOrder wanted = order();
+  wanted.scalable_function = "0000:03:00.0/sf88";
+  for (const std::string owner : {"0000:03:00.0/sf99", "0000:03:00.0", ""}) {
+    kernel.hardware_of_interface = [&](const std::string&) { return owner; };
+    const auto refused = attach_native(wanted, kernel);
+    ASSERT_FALSE(refused.ok()) << owner;
+    EXPECT_EQ(find(kOwnNamespace, "ens1v0"), before) << owner;
+  }
+  EXPECT_EQ(decode_native_order(encode_native_order(wanted)).value(), wanted);
+}
+
 // What is made on an interface of the host, of a device that several pods use.
 struct NetnsNativeMade : NetnsNative {
   NetnsNativeMade() {

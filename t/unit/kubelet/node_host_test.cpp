@@ -14,6 +14,7 @@
 #include "kubelet/binder.h"
 #include "kubelet/cni/plugin_fields.h"
 #include "kubelet/safety.h"
+#include "kubelet/vf_of_pf.h"
 #include "t/fixture/golden.h"
 #include "t/fixture/infiniband.h"
 #include "t/fixture/sysfs_tree.h"
@@ -623,7 +624,8 @@ TEST_F(NodeHostTest, LooksAtAVdpaDeviceAndWhoHasItOpen) {
   tree_.symlink("../../../" + dir.substr(4), "sys/bus/vdpa/devices/vdpa0");
   PreparedDevice one = device();
   one.vfio.reset();
-  EXPECT_EQ(host().read_device(one)->vdpa, (hotplug::VdpaDevice{"vdpa0", "vhost", "/dev/vhost-vdpa-3"}));
+  using All = std::vector<hotplug::VdpaDevice>;
+  EXPECT_EQ(host().read_device(one)->vdpas, (All{{"vdpa0", "vhost", "/dev/vhost-vdpa-3"}}));
   EXPECT_EQ(host().read_device(one)->in_use, "");
   nodes_.clear();
   holder_ = DeviceHolder{4711, "qemu"};
@@ -642,6 +644,18 @@ TEST_F(NodeHostTest, LooksAtAVdpaDeviceAndWhoHasItOpen) {
   EXPECT_NE(host().read_device(one)->in_use.find("process 4711 (qemu) has its vDPA device vdpa0 open"),
             std::string::npos);
   EXPECT_EQ(asked_, std::vector<std::string>{"/dev/vhost-vdpa-3"});
+
+  // Another one of the function: whichever is open, the function is in use.
+  holder_.reset();
+  nodes_.clear();
+  const std::string other = vf().path() + "/vdpa1";
+  tree_.write(other + "/vhost-vdpa-4/dev", "510:4");
+  tree_.symlink("../../../bus/vdpa/drivers/vhost_vdpa", other + "/driver");
+  tree_.symlink("../../../" + other.substr(4), "sys/bus/vdpa/devices/vdpa1");
+  EXPECT_EQ(host().read_device(one)->vdpas.size(), 2u);
+  EXPECT_EQ(host().read_device(one)->in_use, "");
+  nodes_ = {"/dev/vhost-vdpa-4"};
+  EXPECT_NE(host().read_device(one)->in_use.find("has its vDPA device vdpa1 open"), std::string::npos);
 }
 
 // Red when a pod gets its PF's RDMA device, or none, or another PF's scalable function of the same name.
@@ -663,6 +677,13 @@ TEST_F(NodeHostTest, LooksAtAScalableFunction) {
   EXPECT_EQ(look->identity.pf, kPf);
   EXPECT_EQ(look->lower_pfs, std::vector<std::string>{kPf});
   EXPECT_EQ(refusal(sf, KnownEntry(), *look), "");
+  EXPECT_EQ(look->interface, "enp3s0f0s88");
+
+  // Renamed by udev, while another link has its name.
+  tree_.rename_netdev("enp3s0f0s88", "net7");
+  tree_.virtual_link("enp3s0f0s88");
+  EXPECT_EQ(host().read_device(sf)->interface, "net7");
+  EXPECT_EQ(host().read_device(sf)->rdma_device, "mlx5_12");
   sf.identity.product = "sf99";
   EXPECT_NE(refusal(sf, KnownEntry(), *look), "") << "another one has its name";
   EXPECT_EQ(host().read_device(sf).error().code, Errc::kNotFound)
@@ -680,11 +701,84 @@ TEST_F(NodeHostTest, LooksAtAScalableFunction) {
   alone.identity = {"15b3", "sf5", kPf};
   const auto seen = host().read_device(alone);
   ASSERT_TRUE(seen) << seen.error().what;
-  EXPECT_EQ(seen->vdpa.node, "/dev/vhost-vdpa-0");
+  EXPECT_EQ(seen->vdpas.at(0).node, "/dev/vhost-vdpa-0");
   EXPECT_EQ(seen->identity, alone.identity);
   EXPECT_EQ(refusal_of_interface(alone, *seen), "");
   alone.network = R"({"type":"host-device"})";
   EXPECT_NE(refusal_of_interface(alone, *seen).find("has no interface"), std::string::npos);
+}
+
+// RoCE can be off on the PF and on in its scalable function, and the reverse. A GID table names interfaces of
+// others: of a LAG, or of representors. Red when either of both gets the RDMA device of the other one.
+TEST_F(NodeHostTest, NoFunctionHasTheRdmaDeviceOfAnotherOne) {
+  constexpr const char* kPf = "0000:03:00.0";
+  auto pf = tree_.pci(kPf).id("15b3", "101d").netdev("ens1f0np0").netdev("enp3s0f0s88", "mlx5_core.sf.4/");
+  tree_.write(pf.path() + "/mlx5_core.sf.4/sfnum", "88");
+  const std::string dir = pf.path() + "/mlx5_core.sf.4/infiniband/mlx5_12";
+  fs::create_directories(tree_.root() + "/" + pf.path() + "/mlx5_core.sf.4/infiniband_verbs/uverbs12");
+  tree_.write(dir + "/ports/1/gid_attrs/ndevs/0", "ens1f0np0");
+  tree_.symlink("../../" + dir.substr(4), "sys/class/infiniband/mlx5_12");
+  PreparedDevice of_pf{.pci = kPf, .interface = "ens1f0np0"}, sf{.interface = "enp3s0f0s88"};
+  sf.identity = {"15b3", "sf88", kPf};
+  EXPECT_EQ(host().read_device(of_pf)->rdma_device, "");
+  EXPECT_TRUE(host().read_device(of_pf)->rdma_nodes.empty());
+  EXPECT_EQ(host().read_device(sf)->rdma_device, "mlx5_12");
+  EXPECT_EQ(host().read_device(sf)->rdma_nodes, std::vector<std::string>{"/dev/infiniband/uverbs12"});
+
+  fs::remove_all(tree_.root() + "/" + pf.path() + "/mlx5_core.sf.4/infiniband");
+  fs::remove(tree_.root() + "/sys/class/infiniband/mlx5_12");
+  pf.rdma("mlx5_0");
+  tree_.write(pf.path() + "/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/0", "enp3s0f0s88");
+  EXPECT_EQ(host().read_device(sf)->rdma_device, "");
+  EXPECT_TRUE(host().read_device(sf)->rdma_nodes.empty());
+  EXPECT_EQ(host().read_device(of_pf)->rdma_device, "mlx5_0");
+}
+
+// The names of the plan are those of the last inventory.
+TEST_F(NodeHostTest, TheInterfaceOfAFunctionIsTheOneOfNow) {
+  PreparedDevice one = device();
+  one.vfio.reset();
+  vf().netdev("net7");
+  tree_.pci("0000:03:00.3").id("8086", "10ca").netdev("ens1f0v0");
+  one.interface = "ens1f0v0";
+  EXPECT_EQ(host().read_device(one)->interface, "net7");
+  tree_.remove_netdev("net7");
+  EXPECT_EQ(host().read_device(one)->interface, "");
+}
+
+// The rule is that of discovery: devlink tells where phys_port_name does not.
+TEST_F(NodeHostTest, TheUplinkIsFoundByDevlinkWhereThePortNameDoesNotTell) {
+  class WithDevlink final : public hotplug::HostView {
+   public:
+    WithDevlink(std::shared_ptr<const hotplug::HostView> host, std::map<int, std::string> ports)
+        : host_(std::move(host)), ports_(std::move(ports)) {}
+    Result<std::string> read(std::string_view path, size_t size_max) const override {
+      return host_->read(path, size_max);
+    }
+    Result<std::vector<std::string>> list(std::string_view path) const override { return host_->list(path); }
+    Result<std::string> readlink(std::string_view path) const override { return host_->readlink(path); }
+    Result<std::string> devlink_port(int ifindex) const override {
+      const auto at = ports_.find(ifindex);
+      return at == ports_.end() ? std::string() : at->second;
+    }
+    bool is_live() const override { return false; }
+
+   private:
+    const std::shared_ptr<const hotplug::HostView> host_;
+    const std::map<int, std::string> ports_;
+  };
+  auto pf = tree_.pci("0000:03:00.0").id("15b3", "101d").netdev("a_rep").netdev("eth9");
+  for (const char* name : {"a_rep", "eth9"}) tree_.netdev_attr(name, "phys_switch_id", "0a0b");
+  tree_.netdev_attr("a_rep", "ifindex", "40");
+  tree_.netdev_attr("eth9", "ifindex", "41");
+  const auto uplink = [&](std::map<int, std::string> ports) {
+    return uplink_of_pf(WithDevlink(tree_.view(), std::move(ports)), "0000:03:00.0");
+  };
+  EXPECT_EQ(uplink({{40, "pf0vf0"}, {41, "p0"}}), "eth9");
+  EXPECT_EQ(uplink({{40, "p0"}, {41, "pf0sf88"}}), "a_rep");
+  EXPECT_EQ(uplink({{40, "pf0vf0"}, {41, "pf0"}}), "") << "representors alone";
+  tree_.netdev_attr("eth9", "phys_port_name", "7");
+  EXPECT_EQ(uplink({{40, "pf0vf0"}, {41, "p0"}}), "eth9") << "a number alone";
 }
 
 // A software RDMA device stands below no function: it names its interface, and its nodes name it.

@@ -280,6 +280,23 @@ TEST(Safety, WhatStandsOnTheInterfaceIsTheHosts) {
   EXPECT_EQ(refusal(device, known, used), "") << "a share is what macvlans are for";
 }
 
+// An interface of the host on a vDPA device can appear after discovery.
+TEST(Safety, AVdpaDeviceThatTheHostUsesIsTheHosts) {
+  KnownEntry known = sample::vf("0000-03-00-2");
+  const PreparedDevice device = of_sriov("0000-03-00-2");
+  DeviceSnapshot look{.vdpas = {{"vdpa1", "virtio", ""}, {"vdpa0", "vhost", "/dev/vhost-vdpa-3"}}};
+  EXPECT_EQ(refusal(device, known, look),
+            "device node-a/0000-03-00-2 is used by the host: its vDPA device vdpa1 has an interface of the "
+            "host (virtio_vdpa)");
+  known.host_use.is_any = true;
+  EXPECT_EQ(refusal(device, known, look), "");
+  known.host_use.is_any = false;
+  look.vdpas.front().driver = hotplug::kUnknownVdpa;
+  EXPECT_NE(refusal(device, known, look).find("cannot be read"), std::string::npos);
+  look.vdpas.erase(look.vdpas.begin());
+  EXPECT_EQ(refusal(device, known, look), "");
+}
+
 // A VF comes back under its name in the pod when the sandbox ends without DEL. The other one then cannot come back under its own.
 TEST(Safety, AnInterfaceIsNotCalledInItsPodAsAnotherOneIsOnTheHost) {
   PreparedDevice device = of_sriov("0000-03-00-2"), other = of_sriov("0000-03-00-3");

@@ -40,7 +40,8 @@ struct RecordsTest : testing::Test {
             .owner = "claim \"a\"",
             .users_definition = "NetworkAttachmentDefinition red/net",
             .host_interface = HostInterface{.name = "bond0", .kind = "bond"},
-            .host_sysctls = {{"net/ipv6/conf/br0/accept_ra", "1"}}};
+            .host_sysctls = {{"net/ipv6/conf/br0/accept_ra", "1"}},
+            .hardware = "0000:03:00.0/sf88"};
   }
 
   const std::string directory = made();

@@ -6,7 +6,9 @@
 
 #include <cstring>
 
+#include "kubelet/native_network.h"
 #include "kubelet/netlink.h"
+#include "t/fixture/sysfs_tree.h"
 
 namespace sliced::kubelet {
 namespace {
@@ -39,6 +41,56 @@ std::string ipvlan_settings(uint16_t mode, uint16_t flags) {
   put_attribute(out, IFLA_IPVLAN_MODE, raw_bytes(mode));
   put_attribute(out, IFLA_IPVLAN_FLAGS, raw_bytes(flags));
   return out;
+}
+
+constexpr const char* kRenamedVf = "0000:03:00.2";
+
+struct PresentNames : testing::Test {
+  PresentNames() {
+    tree.pci(kRenamedVf).id("8086", "10ca").netdev("net7").rdma("mlx5_9");
+    tree.pci("0000:03:00.3").id("8086", "10ca").netdev("ens1f0v0").rdma("mlx5_3");
+  }
+  // Its config afterwards; "" refused.
+  std::string config_of(const std::string& config, const std::string& hardware) {
+    cni::Record record{.config = config, .hardware = hardware};
+    const auto used = use_present_names(record, *tree.view());
+    problem = used ? "" : used.error().what;
+    return used ? record.config : "";
+  }
+  std::string problem;
+  fixture::SysfsTree tree;
+};
+
+// The VFs were created again since the claim was prepared: ens1f0v0 and mlx5_3 belong to another one now.
+TEST_F(PresentNames, AreThoseOfTheClaimsFunction) {
+  EXPECT_EQ(config_of(R"({"type":"macvlan","master":"ens1f0v0"})", kRenamedVf),
+            R"({"type":"macvlan","master":"net7"})");
+  EXPECT_EQ(config_of(R"({"plugins":[{"type":"vlan","master":"ens1f0v0","vlanId":5},{"type":"tuning"}]})",
+                      kRenamedVf),
+            R"({"plugins":[{"type":"vlan","master":"net7","vlanId":5},{"type":"tuning"}]})");
+  EXPECT_EQ(config_of(R"({"type":"mine","device":"ens1f0v0"})", kRenamedVf),
+            R"({"type":"mine","device":"net7"})");
+  const std::string native = config_of(native_config({.rdma = "move"}, "ens1f0v0", "", "mlx5_3"), kRenamedVf);
+  EXPECT_EQ(native, native_config({.rdma = "move"}, "net7", "", "mlx5_9"));
+
+  cni::Record record{.config = R"({"type":"sriov"})",
+                     .host_interface = cni::HostInterface{.name = "ens1f0v0"},
+                     .hardware = kRenamedVf};
+  ASSERT_TRUE(use_present_names(record, *tree.view()).ok());
+  EXPECT_EQ(record.host_interface->name, "net7") << "to which it returns";
+  EXPECT_EQ(record.config, R"({"type":"sriov"})") << "it is given the address";
+}
+
+TEST_F(PresentNames, AFunctionWithoutAnInterfaceIsNotReplacedByAnotherOne) {
+  tree.remove_netdev("net7");
+  EXPECT_EQ(config_of(R"({"type":"macvlan","master":"ens1f0v0"})", kRenamedVf), "");
+  EXPECT_NE(problem.find("0000:03:00.2 has no interface"), std::string::npos) << problem;
+  EXPECT_EQ(config_of(R"({"type":"sriov"})", kRenamedVf), R"({"type":"sriov"})") << "a DPDK driver has none";
+}
+
+TEST_F(PresentNames, AVirtualLinkIsItsName) {
+  const char* config = R"({"type":"macvlan","master":"bond0"})";
+  EXPECT_EQ(config_of(config, ""), config);
 }
 
 TEST(CheckIpvlan, APodDoesNotChangeTheModeOfTheHostsInterfaces) {
