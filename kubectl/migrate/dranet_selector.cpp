@@ -1,6 +1,7 @@
 #include "kubectl/migrate/dranet_selector.h"
 
 #include <algorithm>
+#include <deque>
 #include <iterator>
 
 #include "cel/lexer.h"
@@ -540,8 +541,9 @@ class Translator {
 
 Result<Translated> translate(const std::string& text, std::string_view driver, bool is_filter) {
   cel::Arena arena(2u << 20);
+  std::deque<cel::Node> nodes;
   cel::Mistake mistake;
-  if (cel::parse(text, {}, arena, mistake) == nullptr)
+  if (cel::parse(text, {}, nodes, arena, mistake) == nullptr)
     return Error{Errc::kInvalid, "is no CEL expression: " + mistake.what};
   return Translator(text, driver, is_filter).run();
 }
