@@ -12,7 +12,6 @@
 namespace sliced::cli {
 namespace {
 
-using hotplug::DeviceType;
 using hotplug::HostDevice;
 using kube::Json;
 using kube::ResourceSlice;

@@ -19,7 +19,6 @@ namespace {
 using policy::DeviceAttributes;
 using policy::ExposurePolicy;
 using policy::SriovPolicy;
-using watchers::LeftOut;
 
 // Memory limits of each kind (docs/scale.md): together with events in transit they fit into a process of 64
 // MiB.

@@ -9,7 +9,6 @@
 namespace sliced::aggregate {
 namespace {
 
-using kube::Json;
 
 constexpr size_t kProblemBytesMax = 160;  // limit of a text from a node
 constexpr size_t kOverrulersMax = 16;     // limit of counted names

@@ -16,7 +16,6 @@
 namespace sliced::webhook {
 namespace {
 
-using kube::Json;
 using policy::AttributeType;
 
 constexpr size_t kItemsMax = 32;  // limit of the API for a class or a request

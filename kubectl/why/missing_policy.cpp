@@ -19,7 +19,6 @@ namespace sliced::kubectl {
 namespace {
 
 using kube::Json;
-using why::Says;
 
 constexpr size_t kExistingMax = 2, kNamesMax = 8, kLiteralsMax = 16, kChangesMax = 2;
 constexpr size_t kNameBytesMax = 60;
