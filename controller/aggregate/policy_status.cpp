@@ -9,7 +9,6 @@
 namespace sliced::aggregate {
 namespace {
 
-
 constexpr size_t kProblemBytesMax = 160;  // limit of a text from a node
 constexpr size_t kOverrulersMax = 16;     // limit of counted names
 constexpr size_t kMessageMax = 1'024;     // limit of a message

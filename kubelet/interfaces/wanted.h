@@ -16,17 +16,17 @@ struct WantedInterface {
   PreparedKey claim;
   std::string claim_text;  // "ResourceClaim namespace/name"
   std::string pool, device, share_id;
-  std::string interface;                         // its name in the sandbox
-  std::string network;                           // name of the NetworkAttachmentDefinition
-  std::string users_definition = {};             // see cni::Record::users_definition
-  std::string config;                            // its text when the claim was prepared
-  std::string pci;                               // "" for a link
-  std::string host_interface = {};               // its name on the host when the claim was prepared; "" if none
-  std::string hardware = {};                     // hardware_of() it
-  kube::Json capabilities;                       // for `runtimeConfig`
-  bool is_exclusive = true;                      // no other claim has the device
-  bool is_of_peer = false;                       // see PreparedDevice::is_of_peer
-  std::string refusal = {};                      // see PreparedDevice::network_refusal
+  std::string interface;              // its name in the sandbox
+  std::string network;                // name of the NetworkAttachmentDefinition
+  std::string users_definition = {};  // see cni::Record::users_definition
+  std::string config;                 // its text when the claim was prepared
+  std::string pci;                    // "" for a link
+  std::string host_interface = {};    // its name on the host when the claim was prepared; "" if none
+  std::string hardware = {};          // hardware_of() it
+  kube::Json capabilities;            // for `runtimeConfig`
+  bool is_exclusive = true;           // no other claim has the device
+  bool is_of_peer = false;            // see PreparedDevice::is_of_peer
+  std::string refusal = {};           // see PreparedDevice::network_refusal
   std::optional<NetworkData> network_data = {};  // see PreparedDevice::network_data
 };
 

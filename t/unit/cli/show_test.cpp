@@ -61,11 +61,11 @@ TEST(Show, TheFlavourOfEachPortIsShown) {
   add("e", "physical", "", "up");
   EXPECT_EQ(devices_table(host),
             "DEVICE  TYPE     INTERFACE  DRIVER  NUMA  PF  STATE\n"
-            "a       virtual  a                            up, uplink\n"
-            "b       virtual  b                            down, PF representor\n"
-            "c       virtual  c                            up, VF representor\n"
-            "d       virtual  d                            SF representor\n"
-            "e       virtual  e                            up\n");
+            "a       virtual  a          -       -     -   up, uplink\n"
+            "b       virtual  b          -       -     -   down, PF representor\n"
+            "c       virtual  c          -       -     -   up, VF representor\n"
+            "d       virtual  d          -       -     -   SF representor\n"
+            "e       virtual  e          -       -     -   up\n");
   EXPECT_EQ(json_of(*host.find("c")).find({"netdev", "portFlavour"})->string()[0], "pcivf");
 }
 
