@@ -36,10 +36,10 @@ std::string hardware_of(const PreparedDevice& device) {
 }
 
 std::string path_of_hardware(const hotplug::HostView& view, const std::string& hardware) {
+  if (hardware.empty()) return "";
   const size_t slash = hardware.find('/');
   const std::string function = std::string(kFunctions) + hardware.substr(0, slash);
-  if (hardware.empty() || slash == std::string::npos)
-    return hardware.empty() || !view.list(function) ? "" : function;
+  if (slash == std::string::npos) return view.list(function) ? function : "";
   for (const std::string& name : names_in(view, function)) {
     if (name.find(".sf.") == std::string::npos) continue;
     const auto number = hotplug::read_sf_number(view, function + "/" + name);

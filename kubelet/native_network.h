@@ -99,8 +99,8 @@ std::string native_config(const NativeNetwork& network, const std::string& inter
                           const std::string& pci = "", const std::string& rdma_device = "",
                           const std::string& scalable_function = "");
 /// Returns a record's config with the present names of the device's interface on the host and of its RDMA
-/// device, in each field that names one. interface, rdma_device: "" leaves the field as it is. names: set to
-/// whether a CNI plugin of the config is given the interface by its name.
+/// device, in each field that names one. interface, rdma_device: "" leaves the field as it is.
+/// names_interface: set to whether a CNI plugin of the config is given the interface by its name.
 std::string with_host_names(const std::string& config, const std::string& interface,
                             const std::string& rdma_device, bool* names_interface = nullptr);
 /// Returns the CNI plugin that creates such an interface, as policies and --cni-plugins-shared name it:
