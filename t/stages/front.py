@@ -35,11 +35,17 @@ class Test:
         self.since = None
         self.status = None  # as CTest says it, once it has ended
 
+    def read_result(self):
+        """What run_stage.py wrote, or None where it wrote nothing."""
+        try:
+            return json.loads(self.result.read_text())
+        except (OSError, ValueError):
+            return None
+
     def counts(self):
         """Passed, failed, seconds and CPU seconds."""
-        try:
-            found = json.loads(self.result.read_text())
-        except (OSError, ValueError):
+        found = self.read_result()
+        if found is None:
             return 0, 1, 0.0, 0.0
         failed = found["failed"] if self.status == "Passed" else max(found["failed"], 1)
         return found["passed"], failed, found["seconds"], found["cpu"]
@@ -196,6 +202,8 @@ def print_table(progress):
     red = [test for test in progress.tests.values() if test.counts()[1]]
     for test in red:
         print(f"failed: {test.name}, see {test.log}")
+        for bad in (test.read_result() or {}).get("bad", []):
+            print(f"  {bad['case']}", *bad["output"], sep="\n    ")
     print(f"{everything[0]} passed, {everything[1]} failed")
     return everything[1] == 0 and everything[0] > 0
 

@@ -31,19 +31,26 @@ import xml.etree.ElementTree
 from pathlib import Path
 
 SHOWN = 200  # last lines of the log of a stage that failed
+REPORTED = 20        # failed cases of a stage that its result names
+REPORTED_LINES = 30  # last lines of the output of each of them
 GRACE = 30   # seconds to react to SIGQUIT
 
 
 class Counts:
     def __init__(self):
         self.passed = 0
-        self.bad = []  # names
+        self.bad = []     # names
+        self.output = {}  # name -> what a failed case printed, where the command reports it by case
 
-    def add(self, name, passed):
+    def add(self, name, passed, output=""):
         if passed:
             self.passed += 1
         else:
             self.bad.append(name)
+            self.output[name] = output
+
+    def report(self):
+        return [{"case": name, "output": self.output.get(name, "").splitlines()[-REPORTED_LINES:]} for name in self.bad[:REPORTED]]
 
 
 def run(command, log, limit, env, take_line):
@@ -139,11 +146,12 @@ def run_go(command, log, limit, again):
         tests.result.update(more.result)
         tests.output.update(more.output)
         bad = tests.leaves(tests.bad())
-    for test in bad:
-        log.write(f"==== not passed: {test}\n" + "".join(tests.output.get(test, [])[-40:]))
     counts = Counts()
     counts.passed = sum(result == "pass" for result in tests.result.values())
     counts.bad = tests.bad()
+    for test in bad:
+        counts.output[test] = "".join(tests.output.get(test, []))
+        log.write(f"==== not passed: {test}\n" + "".join(tests.output.get(test, [])[-40:]))
     return status, counts
 
 
@@ -160,7 +168,8 @@ def run_gtest(command, log, limit, directory):
             continue
         for case in cases:
             ran = case.get("status") == "run" and case.get("result") == "completed"
-            counts.add(f"{case.get('classname')}.{case.get('name')}", ran and case.find("failure") is None)
+            failures = [failure.text or failure.get("message", "") for failure in case.iter("failure")]
+            counts.add(f"{case.get('classname')}.{case.get('name')}", ran and not failures, "\n".join(failures))
     return status, counts
 
 
@@ -230,7 +239,7 @@ def main():
         counts.bad.append("no case ran")
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     result.write_text(json.dumps({
-        "passed": counts.passed, "failed": len(counts.bad), "seconds": round(time.monotonic() - started, 1),
+        "passed": counts.passed, "failed": len(counts.bad), "bad": counts.report(), "seconds": round(time.monotonic() - started, 1),
         "cpu": round(used.ru_utime + used.ru_stime, 1)}) + "\n")
     print(f"{counts.passed} passed, {len(counts.bad)} failed")
     if counts.bad:
