@@ -47,7 +47,7 @@ struct NativeRunTest : fixture::LoopTest {
     return cni::decode_network(native_config({.ipam = ipam}, "ens1v0"), "").value();
   }
   Result<cni::Attached> run(cni::Command command, const cni::Network& of = network(),
-                            Millis deadline = Millis{20'000}, const std::string& program = "attach") {
+                            Millis deadline = fixture::patience(), const std::string& program = "attach") {
     std::optional<Result<cni::Attached>> outcome;
     const auto running =
         run_native(loop, {directory + "/" + program},
@@ -59,7 +59,7 @@ struct NativeRunTest : fixture::LoopTest {
     return outcome ? *outcome : Result<cni::Attached>(Error{Errc::kTimeout, "never called"});
   }
   // Of an ADD that fails before the program that attaches is run.
-  Error refused(const cni::Network& of = network(), Millis deadline = Millis{20'000}) {
+  Error refused(const cni::Network& of = network(), Millis deadline = fixture::patience()) {
     const auto made = run(cni::Command::kAdd, of, deadline);
     EXPECT_FALSE(made.ok());
     EXPECT_EQ(text("order"), "") << "nothing was attached";
@@ -97,12 +97,12 @@ TEST_F(NativeRunTest, AFailureSaysWhetherThereIsALeaseToGiveBack) {
   EXPECT_EQ(bad.code, Errc::kInvalid);
   EXPECT_NE(bad.what.find("its result.addresses[0] is \"224.0.0.1/24\""), std::string::npos) << bad.what;
   plugin("echo '" + std::string(kLease) + "'");
-  EXPECT_EQ(run(cni::Command::kAdd, network(), Millis{20'000}, "missing").error().code, Errc::kIo)
+  EXPECT_EQ(run(cni::Command::kAdd, network(), fixture::patience(), "missing").error().code, Errc::kIo)
       << "the plugin has given an address";
   script("attach", "echo 'interface ens1v0 is not on the host' >&2; exit 1");
   EXPECT_EQ(run(cni::Command::kAdd).error().what, "network: interface ens1v0 is not on the host");
   const auto fixed = cni::decode_network(native_config({.addresses = {"10.0.0.7/24"}}, "ens1v0"), "").value();
-  EXPECT_EQ(run(cni::Command::kAdd, fixed, Millis{20'000}, "missing").error().code, Errc::kDenied);
+  EXPECT_EQ(run(cni::Command::kAdd, fixed, fixture::patience(), "missing").error().code, Errc::kDenied);
 }
 
 TEST_F(NativeRunTest, DelRunsThePluginAloneWhateverIsAllowedToday) {

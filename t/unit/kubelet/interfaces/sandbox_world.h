@@ -238,9 +238,10 @@ class Runtime {
                 [this](const std::string& bytes) { frames_.add(bytes), read(); }) {}
 
   /// The call's number.
-  uint32_t call(const std::string& method, const std::string& payload, uint64_t timeout_ms = 20'000) {
+  uint32_t call(const std::string& method, const std::string& payload, Millis timeout = fixture::patience()) {
     stream_ += 2;
-    server_.receive(nri::test::request(stream_, "p", method, payload, timeout_ms));
+    server_.receive(
+        nri::test::request(stream_, "p", method, payload, static_cast<uint64_t>(timeout.count())));
     return stream_;
   }
   /// nullopt: not answered yet; "" agreed.

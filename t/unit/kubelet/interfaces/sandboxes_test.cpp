@@ -15,6 +15,9 @@ namespace {
 using nri::test::field;
 using Lines = std::vector<std::string>;
 
+// Longer than any deadline of these tests.
+constexpr Millis kEndless{7'200'000};
+
 // Everything of one test; handles end with it.
 struct World {
   explicit World(fixture::LoopTest& t, Millis slow = Millis{3'600'000}) : test(t), free_time(slow) {
@@ -31,13 +34,14 @@ struct World {
   }
   std::string pod(const std::string& id) const { return field(1, nri::test::sandbox(id, node.netns(id))); }
   // Its answer: "" agreed.
-  std::string call(const std::string& method, const std::string& payload, uint64_t timeout_ms = 20'000) {
-    const uint32_t number = runtime->call(method, payload, timeout_ms);
+  std::string call(const std::string& method, const std::string& payload,
+                   Millis timeout = fixture::patience()) {
+    const uint32_t number = runtime->call(method, payload, timeout);
     EXPECT_TRUE(test.run_until([&] { return runtime->answer(number).has_value(); }));
     return runtime->answer(number).value_or("never answered");
   }
-  std::string run(const std::string& id, uint64_t timeout_ms = 20'000) {
-    return call("Run", pod(id), timeout_ms);
+  std::string run(const std::string& id, Millis timeout = fixture::patience()) {
+    return call("Run", pod(id), timeout);
   }
   std::string stop(const std::string& id) { return call("Stop", pod(id)); }
   std::string create(const std::string& id) {
@@ -216,19 +220,19 @@ TEST_F(SandboxesTest, APodInTheHostsNetworkIsRefused) {
   EXPECT_EQ(world.node.calls(), Lines{});
 }
 
-// Who is refused, and that all is undone, holds always; that it is in time and says why, where the machine is not too busy
-// for the moments between the chain's deadline and the runtime's: then it is tried again.
+// Between the chain's deadline and the runtime's is a twentieth of the runtime's time. A machine may be too busy to answer within
+// it: then the runtime gets more time.
 TEST_F(SandboxesTest, APluginThatSleepsIsEndedInTimeThePodRefusedAndWhatItDidUndone) {
   std::string why;
   bool is_told_in_time = false;
-  for (int tries = 0; tries < 10 && !is_told_in_time; ++tries) {
+  for (Millis timeout{1'000}; timeout < kEndless && !is_told_in_time; timeout *= 2) {
     World world(*this);
     world.node.prepare("uid-a", "net1");
-    world.node.plugin("vf", "[ $CNI_COMMAND = DEL ] || sleep 5");
+    world.node.plugin("vf", "[ $CNI_COMMAND = DEL ] || sleep 7200");
     const auto begun = Clock::now();
-    why = world.run("a", 1'000);
+    why = world.run("a", timeout);
     is_told_in_time =
-        Clock::now() - begun < Millis{1'000} &&  // else the runtime goes on as if it had been agreed to
+        Clock::now() - begun < timeout &&  // else the runtime goes on as if it had been agreed to
         why.find("interface net1 of ResourceClaim ns/claim-net1 (device dev-net1)") != std::string::npos &&
         why.find("not done within the chain's") != std::string::npos;
     EXPECT_NE(why, "");
@@ -294,7 +298,7 @@ TEST_F(SandboxesTest, TheInterfacesOfAPodAreAttachedAtOnce) {
                     "until [ $(ls begun.* | wc -l) = 8 ]; do sleep 0.01; done");
   for (int i = 0; i < 8; ++i)
     world.node.prepare("uid-a", "net" + std::to_string(i), "0000:03:00." + std::to_string(i));
-  EXPECT_EQ(world.run("a", 600'000), "");
+  EXPECT_EQ(world.run("a"), "");
   EXPECT_EQ(world.daemon->most_chains, 8u);
   EXPECT_EQ(world.node.open_files("netns-a"), 1u);
   EXPECT_EQ(world.stop("a"), "");
@@ -329,20 +333,24 @@ TEST_F(SandboxesTest, WhenOneAttachmentFailsTheOthersAreUndone) {
   for (const std::string& one : world.daemon->attached) EXPECT_TRUE(one.starts_with("net2 ")) << one;
 }
 
-// The runtime's time is over: by whichever deadline, the error says what each attachment took and which option gives more.
+// The error says what each attachment took and which option gives more time. Where the machine is too busy to say it before the
+// connection's own deadline, the runtime gets more time.
 TEST_F(SandboxesTest, AttachmentsThatTakeTooLongAreNamedWithTheirTimes) {
-  World world(*this);
-  world.node.prepare("uid-a", "net1");
-  world.node.prepare("uid-a", "net2", "0000:03:00.3");
-  world.node.plugin("vf", "[ $CNI_COMMAND$CNI_IFNAME != ADDnet2 ] || sleep 3600");
-  const std::string why = world.run("a", 1'000);
-  if (why.find("deadline") == std::string::npos) {  // else the runtime's own, on a machine that is too busy
-    for (const char* part : {"net1 (device dev-net1) ", "net2 (device dev-net2) ", "together ",
-                             "plugin_request_timeout of containerd"})
-      EXPECT_NE(why.find(part), std::string::npos) << why;
+  std::string why;
+  for (Millis timeout{1'000}; timeout < kEndless && why.find("together ") == std::string::npos;
+       timeout *= 2) {
+    World world(*this);
+    world.node.prepare("uid-a", "net1");
+    world.node.prepare("uid-a", "net2", "0000:03:00.3");
+    world.node.plugin("vf", "[ $CNI_COMMAND$CNI_IFNAME != ADDnet2 ] || sleep 7200");
+    why = world.run("a", timeout);
+    EXPECT_NE(why, "");
+    EXPECT_TRUE(world.settle());
+    EXPECT_EQ(world.node.records(), 0u);
   }
-  EXPECT_TRUE(world.settle());
-  EXPECT_EQ(world.node.records(), 0u);
+  for (const char* part : {"net1 (device dev-net1) ", "net2 (device dev-net2) ", "together ",
+                           "plugin_request_timeout of containerd"})
+    EXPECT_NE(why.find(part), std::string::npos) << why;
 }
 
 TEST_F(SandboxesTest, TwoDefaultRoutesAreRefusedBeforeAnyPlugin) {
@@ -388,7 +396,7 @@ TEST_F(SandboxesTest, AContainerThatGotPastUsIsReportedAndItsDeviceUnhealthyUnti
 TEST_F(SandboxesTest, KilledWithinAddWhatWasBegunIsUndoneAndMadeAnew) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
-  world.node.plugin("vf", "[ $CNI_COMMAND = DEL ] || sleep 60");
+  world.node.plugin("vf", "[ $CNI_COMMAND = DEL ] || sleep 7200");
   world.runtime->call("Run", world.pod("a"));
   EXPECT_TRUE(run_until([&] { return world.node.calls().size() == 1; }));
   world.start();
@@ -1040,10 +1048,11 @@ TEST_F(SandboxesTest, AddressesOfThePeerThatAreNoneAndNetworksThatCannotBeRunAre
 TEST_F(SandboxesTest, AnAgreementThatNobodyTakesIsUndone) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
-  world.node.plugin("vf", "[ $CNI_COMMAND = DEL ] || sleep 0.3");
+  world.node.plugin("vf", "[ $CNI_COMMAND = DEL ] || until [ -e gone ]; do sleep 0.01; done");
   world.runtime->call("Run", world.pod("a"));
   EXPECT_TRUE(run_until([&] { return world.node.calls().size() == 1; }));
   world.runtime.reset();  // the connection ends; the pod starts without us
+  world.node.touch("gone");
   EXPECT_TRUE(run_until([&] { return world.node.calls().size() == 2; }));
   EXPECT_TRUE(world.settle());
   EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1", "DEL a net1"}));
