@@ -184,8 +184,9 @@ TEST_F(TlsServerTest, AClientThatSaysNothingIsGivenUp) {
   reactor::ThreadExecutor executor(loop);
   std::unique_ptr<reactor::net::ByteStream> silent;
   bool has_ended = false;
-  const auto connecting = reactor::net::connect_tcp(loop, executor, {"127.0.0.1", world.listener->port()}, 5s,
-                                                    [&](auto got) { silent = std::move(got).value(); });
+  const auto connecting =
+      reactor::net::connect_tcp(loop, executor, {"127.0.0.1", world.listener->port()}, fixture::patience(),
+                                [&](auto got) { silent = std::move(got).value(); });
   ASSERT_TRUE(run_until([&] { return silent != nullptr; }));
   silent->receive({.on_end = [&] { has_ended = true; }});
   EXPECT_TRUE(run_until([&] { return has_ended; }));
@@ -199,8 +200,9 @@ TEST_F(TlsServerTest, AClientWithoutTlsIsToldNothing) {
   reactor::ThreadExecutor executor(loop);
   std::unique_ptr<reactor::net::ByteStream> plain;
   bool has_ended = false;
-  const auto connecting = reactor::net::connect_tcp(loop, executor, {"127.0.0.1", world.listener->port()}, 5s,
-                                                    [&](auto got) { plain = std::move(got).value(); });
+  const auto connecting =
+      reactor::net::connect_tcp(loop, executor, {"127.0.0.1", world.listener->port()}, fixture::patience(),
+                                [&](auto got) { plain = std::move(got).value(); });
   ASSERT_TRUE(run_until([&] { return plain != nullptr; }));
   plain->receive({.on_end = [&] { has_ended = true; }, .on_error = [&](const Error&) { has_ended = true; }});
   plain->write("GET / HTTP/1.1\r\nHost: h\r\n\r\n");

@@ -36,7 +36,7 @@ struct ScriptedProxy {
       return;
     }
     connecting = reactor::net::connect_tcp(
-        world.test.loop, world.executor, {"127.0.0.1", world.server.port()}, 10s,
+        world.test.loop, world.executor, {"127.0.0.1", world.server.port()}, fixture::patience(),
         [this, &from](Result<std::unique_ptr<reactor::net::ByteStream>> stream) {
           upstream = *std::move(stream);
           upstream->receive({.on_data = [&from](std::string_view bytes) { from.send(std::string(bytes)); },

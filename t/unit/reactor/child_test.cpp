@@ -29,7 +29,9 @@ struct ChildTest : fixture::LoopTest {
     EXPECT_TRUE(run_until([&] { return result.has_value(); }));
     return result;
   }
-  static ChildSpec shell(const std::string& script) { return {.argv = {"/bin/sh", "-c", script}}; }
+  static ChildSpec shell(const std::string& script) {
+    return {.argv = {"/bin/sh", "-c", script}, .deadline = fixture::patience()};
+  }
 };
 
 TEST_F(ChildTest, ReturnsStatusAndBothOutputs) {
@@ -79,17 +81,24 @@ TEST_F(ChildTest, OutputIsBounded) {
 }
 
 TEST_F(ChildTest, TheDeadlineEndsItPolitelyThenNot) {
-  ChildSpec polite = shell("trap 'echo bye; exit 0' TERM; while :; do sleep 0.05; done");
+  // A slow machine needs more than the first deadline to start the shell.
+  const auto run_with_time_to_start = [&](ChildSpec spec) {
+    auto result = run(spec);
+    for (; !result->out.starts_with("begun"); result = run(spec)) spec.deadline *= 2;
+    return result;
+  };
+  ChildSpec polite = shell("trap 'echo bye; exit 0' TERM; echo begun; while :; do sleep 0.05; done");
   polite.deadline = 200ms;
-  const auto left = run(polite);
+  polite.kill_after = fixture::patience();
+  const auto left = run_with_time_to_start(polite);
   EXPECT_TRUE(left->timed_out);
-  EXPECT_EQ(left->out, "bye\n");
+  EXPECT_EQ(left->out, "begun\nbye\n");
   EXPECT_FALSE(left->ok());
 
-  ChildSpec stubborn = shell("trap '' TERM; while :; do sleep 0.05; done");
+  ChildSpec stubborn = shell("trap '' TERM; echo begun; while :; do sleep 0.05; done");
   stubborn.deadline = 100ms;
   stubborn.kill_after = 100ms;
-  const auto killed = run(stubborn);
+  const auto killed = run_with_time_to_start(stubborn);
   EXPECT_TRUE(killed->timed_out);
   EXPECT_EQ(killed->signal, SIGKILL);
 }

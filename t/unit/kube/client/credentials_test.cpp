@@ -424,9 +424,9 @@ TEST_F(CredentialsTest, TroubleWithAPluginIsTold) {
   for (const auto& [script, words] : rows) {
     World world(*this);
     write_plugin(script);
-    LoadingCredentials source(world.ports(), "kubeconfig k",
-                              [file = path("kubeconfig")] { return load_kubeconfig(file); },
-                              {.plugin_max = std::string_view(script) == "sleep 60" ? 300ms : 10s});
+    LoadingCredentials source(
+        world.ports(), "kubeconfig k", [file = path("kubeconfig")] { return load_kubeconfig(file); },
+        {.plugin_max = std::string_view(script) == "sleep 60" ? Millis{300} : fixture::patience()});
     const std::string got = world.token(source);
     EXPECT_EQ(got.find("failed: kubeconfig k: credential plugin \""), 0u) << got;
     EXPECT_NE(got.find(words), std::string::npos) << got;

@@ -44,15 +44,16 @@ struct ListenerTest : fixture::LoopTest {
   }
   std::unique_ptr<ByteStream> connect(const std::string& to) {
     std::optional<StreamResult> outcome;
-    const auto connecting = connect_unix(loop, to, 5s, [&](auto result) { outcome = std::move(result); });
+    const auto connecting =
+        connect_unix(loop, to, fixture::patience(), [&](auto result) { outcome = std::move(result); });
     EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
     return take(std::move(*outcome));
   }
   std::unique_ptr<ByteStream> connect(const Endpoint& to) {
     std::optional<StreamResult> outcome;
     ThreadExecutor executor(loop);
-    const auto connecting =
-        connect_tcp(loop, executor, to, 5s, [&](auto result) { outcome = std::move(result); });
+    const auto connecting = connect_tcp(loop, executor, to, fixture::patience(),
+                                        [&](auto result) { outcome = std::move(result); });
     EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
     return take(std::move(*outcome));
   }

@@ -39,7 +39,8 @@ struct Receiver {
 };
 
 struct TcpStreamTest : fixture::LoopTest {
-  Outcome connect(Executor& executor, const std::string& host, uint16_t port, Millis deadline = 5s) {
+  Outcome connect(Executor& executor, const std::string& host, uint16_t port,
+                  Millis deadline = fixture::patience()) {
     std::optional<Outcome> outcome;
     const auto connecting =
         connect_tcp(loop, executor, {host, port}, deadline, [&](Outcome got) { outcome = std::move(got); });
