@@ -141,14 +141,14 @@ TEST(CelSteps, EndEvaluationsOfExtremeCost) {
 }
 
 // Red when steps do not end these: at upstream's price they do not end.
-TEST(CelSteps, AreWhatEndsComparisonsOfSharedValues) {
+TEST(CelSteps, EndComparisonsOfSharedValues) {
   const Taken it = taken(shared("a40 == b40", "[", ","));
   EXPECT_LT(it.cost, 2'000u);
   EXPECT_GT(it.steps, kStepsMax);
   EXPECT_EQ(it.error.substr(0, 58), "it takes more work steps than an evaluation may take (colu");
 }
 
-TEST(CelSteps, HaveTheLimitThatIsGiven) {
+TEST(CelSteps, HonourTheGivenLimit) {
   const auto program = Program::compile("lists.range(100).all(x, x < 100)", language());
   ASSERT_TRUE(program);
   Evaluator evaluator;
@@ -167,7 +167,7 @@ TEST(CelSteps, HaveTheLimitThatIsGiven) {
 
 // What a call costs is upstream's price and nothing else. Red when a function has a price of its own, and
 // ends what upstream lets go on, or answers otherwise near the limit.
-TEST(CelSteps, FunctionsHaveNoPricesOfTheirOwn) {
+TEST(CelSteps, ChargeFunctionsByWorkAlone) {
   const struct {
     std::string expression;
     uint64_t cost_max;
@@ -195,7 +195,7 @@ TEST(CelSteps, FunctionsHaveNoPricesOfTheirOwn) {
 }
 
 // Red when a program keeps the parts of a path or of a constant, which evaluations do not visit.
-TEST(CelMemory, OnlyNodesThatEvaluationsVisitAreKept) {
+TEST(CelMemory, KeepsOnlyNodesThatEvaluationsVisit) {
   const auto program =
       Program::compile("device.attributes['example.com'].a == 'x' + 'y'", selector_environment());
   ASSERT_TRUE(program) << program.error().what;
@@ -204,7 +204,7 @@ TEST(CelMemory, OnlyNodesThatEvaluationsVisitAreKept) {
 }
 
 // Red when what a program holds is guessed, and more than is counted for it.
-TEST(CelMemory, IsAllThatAProgramHolds) {
+TEST(CelMemory, CoversAllMemoryOfAProgram) {
   const auto in_use = [] { return static_cast<size_t>(mallinfo2().uordblks); };
   taken("'x'.matches('y')");  // what is made once
   const std::string rows[] = {
@@ -239,7 +239,7 @@ TEST(CelMemory, IsAllThatAProgramHolds) {
 }
 
 // || and && absorb errors; the limits of an evaluation are no such errors.
-TEST(CelSteps, AreAbsorbedByNothing) {
+TEST(CelSteps, EndEvaluationDespiteShortCircuits) {
   for (const char* around : {" || true", " ? true : true", " && false"}) {
     const Taken it = taken("(" + shared("a40 == b40", "[", ",") + ")" + around);
     EXPECT_NE(it.error.find("work steps"), std::string::npos) << around << ": " << it.error;
@@ -320,7 +320,7 @@ Taken taken_by_worker(const std::string& expression) {
 }
 
 // Ends the process when a stack is too small for what 300 bytes can ask for.
-TEST(CelSteps, WhatIsNestedFitsTheStackOfAWorker) {
+TEST(CelSteps, NestingFitsTheStackOfAWorker) {
   const std::string leaf = "device.driver == 'x'";
   const struct {
     std::string open, close;
@@ -359,7 +359,7 @@ TEST(CelSteps, WhatIsNestedFitsTheStackOfAWorker) {
 }
 
 // Compiling has steps of its own: what is beyond is refused, before it is done.
-TEST(CelSteps, OfCompilingAreBounded) {
+TEST(CelSteps, BoundCompilation) {
   std::string folded, patterns, dots;
   for (int i = 0; i < 250; ++i) {
     const std::string n = std::to_string(i);
@@ -382,7 +382,7 @@ TEST(CelSteps, OfCompilingAreBounded) {
   EXPECT_NE(taken(patterns).error.find("refused"), std::string::npos);
 }
 
-TEST(CelSteps, APatternIsCompiledOnceInAnExpression) {
+TEST(CelSteps, CompilePatternsOncePerExpression) {
   const uint64_t once = taken("'a'.matches('b+c')").compile_steps;
   const uint64_t often = taken(repeated("'a'.matches('b+c')", 10, "||")).compile_steps;
   const uint64_t others = taken("'a'.matches('b+c')||'a'.matches('b+d')").compile_steps;
@@ -554,7 +554,7 @@ struct LongArguments {
 };
 
 // Red when a function is added that works through its arguments without taking steps for it.
-TEST(CelSteps, EveryFunctionTakesStepsForTheLengthOfItsArguments) {
+TEST(CelSteps, GrowWithTheLengthOfArguments) {
   constexpr size_t kShort = 256, kLong = 4096;
   LongArguments few(kShort), many(kLong);
   size_t held = 0;

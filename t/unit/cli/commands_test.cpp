@@ -13,7 +13,7 @@
 namespace sliced::cli {
 namespace {
 
-TEST(Commands, EachThatIsDescribedHasItsWorkInItsPrograms) {
+TEST(Commands, EveryDescribedCommandIsImplementedInItsPrograms) {
   const struct {
     config::Program program;
     std::span<const CommandWork> commands;

@@ -15,7 +15,7 @@ namespace configured_test {
 namespace {
 
 // Red when a device, or a pipe that somebody reads, is replaced by a file.
-TEST(Configured, WhatIsNoFileStays) {
+TEST(Configured, DoesNotDeleteWhatIsNoRegularFile) {
   fixture::SysfsTree host;
   config::Options options;
   options.command = config::Command::kConfigured;

@@ -55,13 +55,13 @@ struct DriftOf : testing::Test {
   std::string out, said;
 };
 
-TEST_F(DriftOf, ItsOwnAmongOthers) {
+TEST_F(DriftOf, FindsItsOwnStatusAmongOthers) {
   EXPECT_EQ(asked(state_of("there") + state_of("here")), daemon::kExitSame);
   EXPECT_EQ(said, "");
 }
 
 // Red when the fields are as they are wanted, and nothing is said of an operator that could not configure the node.
-TEST_F(DriftOf, BeginsWithTheStatusThatTheOperatorWrote) {
+TEST_F(DriftOf, StartsWithTheStatusOfTheOperator) {
   const std::pair<const char*, const char*> rows[] = {
       {"{syncStatus: Failed, lastSyncError: 'failed to configure GUID of VF 2'}",
        "syncStatus Failed, lastSyncError: failed to configure GUID of VF 2\n"},
@@ -78,7 +78,7 @@ TEST_F(DriftOf, BeginsWithTheStatusThatTheOperatorWrote) {
 }
 
 // Red when "in sync" is said of a host by another one's state, and nobody hears of it.
-TEST_F(DriftOf, AnothersThatStandsAloneIsSaid) {
+TEST_F(DriftOf, ReportsTheOnlyStatusOfAnotherNode) {
   EXPECT_EQ(asked(state_of("there")), daemon::kExitSame);
   EXPECT_NE(said.find("the SriovNetworkNodeState is of \"there\", and compared with this host, here"),
             std::string::npos)
@@ -86,7 +86,7 @@ TEST_F(DriftOf, AnothersThatStandsAloneIsSaid) {
 }
 
 // The operator's states as kubectl writes them into one file a node.
-TEST_F(DriftOf, ItsOwnAmongFiles) {
+TEST_F(DriftOf, FindsItsOwnStatusAmongFiles) {
   EXPECT_EQ(asked_of_files({state_of("there"), state_of("here"),
                             "kind: ConfigMap\napiVersion: v1\nmetadata: {name: x}\n"}),
             daemon::kExitSame);
@@ -101,7 +101,7 @@ TEST_F(DriftOf, ItsOwnAmongFiles) {
 }
 
 // Red when the first of two counts and the other one's drift is not seen.
-TEST_F(DriftOf, TwoOfOneNameAreNoAnswer) {
+TEST_F(DriftOf, RefusesTwoStatusesOfOneName) {
   EXPECT_EQ(asked(state_of("here") + state_of("here")), daemon::kExitError);
   EXPECT_NE(said.find("two SriovNetworkNodeStates of here, "), std::string::npos) << said;
   EXPECT_NE(said.find("states.yaml:1 and "), std::string::npos) << said;

@@ -52,7 +52,7 @@ struct ExplainTest : testing::Test {
 };
 
 // Red when all that wait are listed beside the one that is asked for: 16 lines here, 64 on a whole card.
-TEST_F(ExplainTest, OtherDevicesThatWaitAreNotItsSubject) {
+TEST_F(ExplainTest, OmitsOtherWaitingDevices) {
   policy("{mtuAtLeast: 9000}");
   const std::string said = explained("0000:3b:02.1");
   EXPECT_NE(said.find("mtuAtLeast: interface ens1f0v1 has MTU 1500, expected 9000"), std::string::npos)

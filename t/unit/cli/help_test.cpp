@@ -30,7 +30,7 @@ TEST(HelpText, NamesEveryCommandOfTheProgramOnOneScreen) {
   }
 }
 
-TEST(HelpText, OfACommandHasItsOptionsAndNoOthers) {
+TEST(HelpText, CommandHelpListsItsOptionsOnly) {
   for (const auto& command : config::command_table()) {
     const std::string help = help_text(Program::kNode, command.id, "1.2.3");
     for (const auto& option : config::option_table())
@@ -43,7 +43,7 @@ TEST(HelpText, OfACommandHasItsOptionsAndNoOthers) {
   }
 }
 
-TEST(HelpText, IsWrittenAsTheFileSays) {
+TEST(HelpText, MatchesTheGoldenFile) {
   for (const auto& program : config::program_table()) {
     fixture::expect_golden(help_text(program.id, Command::kNone, "1.2.3"));
     for (const auto* command : config::commands_of(program.id))

@@ -24,7 +24,7 @@ int told(const std::string& text, std::string& said) {
 }
 
 // Red when the journal as text is an empty table, as if nothing had changed.
-TEST(History, AJournalThatIsNoJsonIsAnErrorThatSaysSo) {
+TEST(History, ReportsAJournalThatIsNotJson) {
   std::string said;
   EXPECT_EQ(told("Nov 24 23:01:20 node sliced[7]: entries changed change=offered\n", said),
             daemon::kExitError);

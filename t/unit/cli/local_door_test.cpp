@@ -24,7 +24,7 @@ struct LocalDoor : testing::Test {
 };
 
 // As in the directory of a machine on which daemons of thousands of nodes have run: nobody removes a lock.
-TEST_F(LocalDoor, ThousandsOfLocksHideNoSocket) {
+TEST_F(LocalDoor, FindsTheSocketAmongThousandsOfLocks) {
   for (int i = 0; i < 5'000; ++i) std::ofstream(root + "/d.example_node-" + std::to_string(i) + ".lock");
   for (const char* name : {"/status.sock", "/status-uid.sock"}) std::ofstream(root + name);
   FoundSockets found = find_sockets(options);

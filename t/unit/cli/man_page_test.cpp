@@ -37,7 +37,7 @@ TEST(ManPage, HasEveryCommandAndOptionOfTheProgram) {
 
 // roff takes a line that begins with '.' or an apostrophe as a request: text must never start one by
 // accident.
-TEST(ManPage, EveryRequestIsAKnownOne) {
+TEST(ManPage, EveryRequestIsDefined) {
   std::string page;
   for (const auto& program : config::program_table()) page += man_page(program.id, "1.2.3");
   for (const std::string_view line : split(page, '\n')) {
@@ -51,7 +51,7 @@ TEST(ManPage, EveryRequestIsAKnownOne) {
   }
 }
 
-TEST(ManPage, IsWrittenAsTheFileSays) {
+TEST(ManPage, MatchesTheGoldenFile) {
   for (const auto& program : config::program_table()) fixture::expect_golden(man_page(program.id, "1.2.3"));
 }
 

@@ -60,7 +60,7 @@ std::string said(const Matches& matches) {
 
 // Red when a device is left out, when an absent fact is an error as for a DeviceClass, or when a device's
 // neighbours (here its bridge) are not seen.
-TEST(MatchHost, AsksEveryDeviceAsASelectorOfAPolicy) {
+TEST(MatchHost, EvaluatesASelectorOnEveryDevice) {
   EXPECT_EQ(said(on_host("device.attributes[\"dra.networking\"].masterBridge == \"br0\"")),
             "0000:03:00.0 nic eth\x1b[31m true\n"
             "0000:04:00.0 virtual  false\n"
@@ -69,7 +69,7 @@ TEST(MatchHost, AsksEveryDeviceAsASelectorOfAPolicy) {
 }
 
 // Red when one device's error hides another's answer, or does not say where.
-TEST(MatchHost, AnErrorIsOfOneDevice) {
+TEST(MatchHost, AnErrorConcernsOneDevice) {
   EXPECT_EQ(said(on_host("9000 / device.attributes[\"dra.networking\"].mtu == 1")),
             "0000:03:00.0 nic eth\x1b[31m true\n"
             "0000:04:00.0 virtual  division by zero (column 6)\n"
@@ -86,7 +86,7 @@ TEST(MatchHost, CostsAreReported) {
 
 // Red when absent attributes read as zero values, as in a DeviceExposurePolicy, when a name without a domain
 // is not the driver's, or when rows come in the order of slices.
-TEST(MatchEntries, AsksWithTheSchedulersMeaning) {
+TEST(MatchEntries, EvaluatesEntriesLikeTheScheduler) {
   EXPECT_EQ(said(on_slices("device.attributes[\"a.example\"].speed > 20")),
             "a.example n1 x false\n"
             "a.example n1 y true\n"
@@ -96,7 +96,7 @@ TEST(MatchEntries, AsksWithTheSchedulersMeaning) {
 }
 
 // Red when an expression may take its limit anew for each device: ten thousand of them are minutes.
-TEST(Matches, HaveABudgetOverAllDevices) {
+TEST(Matches, ShareABudgetOverAllDevices) {
   hotplug::Inventory host;
   for (int i = 0; i < 10'000; ++i) {
     const std::string id = "link" + std::to_string(10'000 + i);
@@ -122,7 +122,7 @@ TEST(Matches, HaveABudgetOverAllDevices) {
   EXPECT_EQ(match_host(*cheap, host, kExposure).left_out, "");
 }
 
-TEST(Matches, OfEntriesHaveABudgetToo) {
+TEST(Matches, OfEntriesShareABudget) {
   const auto program = cel::Program::compile("lists.range(100).all(x, x >= 0)", cel::selector_environment());
   std::vector<kube::Device> entries;
   for (int i = 0; i < 128; ++i) entries.push_back({.name = "e" + std::to_string(100 + i)});

@@ -123,7 +123,7 @@ class Daemon {
 };
 
 // Red when `explain` offers what the daemon withholds: a device that is held for a claim that is gone.
-TEST_F(PreparedFactsTest, ADeviceThatCouldNotBeGivenBackIsExplainedAsTheDaemonHasIt) {
+TEST_F(PreparedFactsTest, ExplainsADeviceThatWasNotReturned) {
   kubelet::Checkpoint known = prepare();
   kubelet::PreparedClaim& claim = known.claims.begin()->second;
   claim.devices[0].holding = {.entry = "0000-03-00-2", .device = kVf, .base = "0000-03-00-2"};
@@ -144,7 +144,7 @@ TEST_F(PreparedFactsTest, ADeviceThatCouldNotBeGivenBackIsExplainedAsTheDaemonHa
 }
 
 // Red when `explain` offers a VF of a PF whose settings wait for its interface.
-TEST_F(PreparedFactsTest, ADeviceWithoutItsOriginalSettingsIsExplainedAsTheDaemonHasIt) {
+TEST_F(PreparedFactsTest, ExplainsADeviceWithoutItsOriginalSettings) {
   kubelet::Checkpoint known = prepare();
   kubelet::PreparedDevice pf = known.claims.begin()->second.devices[0];
   host.pci(kVf).driver("mlx5_core");
@@ -173,7 +173,7 @@ TEST_F(PreparedFactsTest, ADeviceWithoutItsOriginalSettingsIsExplainedAsTheDaemo
 }
 
 // Red when a command reads the record alone: the daemon keeps it elsewhere.
-TEST_F(PreparedFactsTest, TheDaemonIsAskedWhereItsRecordIsElsewhere) {
+TEST_F(PreparedFactsTest, AsksTheDaemonIfItsRecordIsElsewhere) {
   const kubelet::Checkpoint known = prepare();
   options.command = config::Command::kRun;
   Daemon daemon(options.runtime_directory,
@@ -192,7 +192,7 @@ TEST_F(PreparedFactsTest, TheDaemonIsAskedWhereItsRecordIsElsewhere) {
 }
 
 // The daemon's own answer counts before a record: it may have been given back since that was read.
-TEST_F(PreparedFactsTest, TheDaemonsAnswerCountsBeforeARecord) {
+TEST_F(PreparedFactsTest, PrefersTheDaemonsAnswerToARecord) {
   const kubelet::Checkpoint known = prepare();
   write(known);
   Daemon daemon(options.runtime_directory, [&, body = daemon::prepared_page(known.boot_id, {}, options, {})] {
@@ -219,7 +219,7 @@ TEST_F(PreparedFactsTest, DaemonsOfOtherNodesDriversAndBootsDoNotCount) {
   EXPECT_EQ(err, "") << "the record is this node's";
 }
 
-TEST_F(PreparedFactsTest, ADaemonThatDoesNotKnowYetIsNamed) {
+TEST_F(PreparedFactsTest, NamesADaemonThatHasNotSynced) {
   record();
   Daemon daemon(options.runtime_directory,
                 [] { return status::Answer{.status = 503, .body = "not known yet\n"}; });
@@ -232,7 +232,7 @@ TEST_F(PreparedFactsTest, ADaemonThatDoesNotKnowYetIsNamed) {
   EXPECT_NE(err.find("and there is no record "), std::string::npos) << err;
 }
 
-TEST_F(PreparedFactsTest, WithoutADaemonAndARecordNothingIsSaid) {
+TEST_F(PreparedFactsTest, AddsNothingWithoutDaemonAndRecord) {
   prepare();
   EXPECT_FALSE(sees_the_driver_of_before()) << out;
   EXPECT_EQ(err, "");
@@ -278,7 +278,7 @@ struct PreparedFactsOfAUser : PreparedFactsTest {
   PreparedFacts facts;
 };
 
-TEST_F(PreparedFactsOfAUser, ASocketThatMayNotBeReachedIsNamedBesideTheRecord) {
+TEST_F(PreparedFactsOfAUser, NamesAnUnreachableSocketBesideTheRecord) {
   write(known);
   forbid(options.runtime_directory);
   const std::string said = told();
@@ -289,7 +289,7 @@ TEST_F(PreparedFactsOfAUser, ASocketThatMayNotBeReachedIsNamedBesideTheRecord) {
       << said;
 }
 
-TEST_F(PreparedFactsOfAUser, ASocketThatMayNotBeReachedLeavesItUnknownWithoutARecord) {
+TEST_F(PreparedFactsOfAUser, ReportsUnknownForAnUnreachableSocketWithoutRecord) {
   forbid(options.runtime_directory);
   const std::string said = told();
   EXPECT_TRUE(facts.prepared.empty());
@@ -300,7 +300,7 @@ TEST_F(PreparedFactsOfAUser, ASocketThatMayNotBeReachedLeavesItUnknownWithoutARe
   EXPECT_NE(said.find("run as root or as the daemon's user"), std::string::npos) << said;
 }
 
-TEST_F(PreparedFactsOfAUser, ARecordThatMayNotBeReadIsNamed) {
+TEST_F(PreparedFactsOfAUser, NamesAnUnreadableRecord) {
   write(known);
   forbid(daemon::checkpoint_path(options));
   const std::string said = told();
@@ -311,7 +311,7 @@ TEST_F(PreparedFactsOfAUser, ARecordThatMayNotBeReadIsNamed) {
 }
 
 // Neither may be read: both are named.
-TEST_F(PreparedFactsOfAUser, BothAreNamedWhereNeitherMayBeRead) {
+TEST_F(PreparedFactsOfAUser, NamesSocketAndRecordIfNeitherIsReadable) {
   write(known);
   forbid(options.runtime_directory);
   forbid(daemon::checkpoint_path(options));
@@ -320,14 +320,14 @@ TEST_F(PreparedFactsOfAUser, BothAreNamedWhereNeitherMayBeRead) {
   EXPECT_NE(said.find(daemon::checkpoint_path(options)), std::string::npos) << said;
 }
 
-TEST_F(PreparedFactsTest, ExplainSeesTheDriverOfBefore) {
+TEST_F(PreparedFactsTest, ExplainUsesTheDriverBeforeBinding) {
   record();
   EXPECT_EQ(run(explain, config::Command::kExplain, {kVf}), daemon::kExitSame) << err;
   EXPECT_NE(out.find("offered as"), std::string::npos) << out;
 }
 
 // Red when an address that is unknown is in the daemon's log only.
-TEST_F(PreparedFactsTest, ExplainSaysThatTheOriginalMacIsUnknown) {
+TEST_F(PreparedFactsTest, ExplainReportsAnUnknownOriginalMac) {
   record();
   const auto keep = [&](kubelet::OriginalMac one) {
     std::filesystem::create_directories(daemon::original_macs_path(options));
@@ -370,7 +370,7 @@ TEST_F(PreparedFactsTest, PlanKeepsTheEntry) {
   EXPECT_NE(out.find("+ 0000-03-00-2\n"), std::string::npos) << out;
 }
 
-TEST_F(PreparedFactsTest, MatchSeesTheDriverOfBefore) {
+TEST_F(PreparedFactsTest, MatchUsesTheDriverBeforeBinding) {
   record();
   EXPECT_EQ(run(match, config::Command::kMatch,
                 {R"(device.attributes["dra.networking"].?driver.orValue("") == "vfio-pci")"}),
@@ -378,14 +378,14 @@ TEST_F(PreparedFactsTest, MatchSeesTheDriverOfBefore) {
       << out << err;
 }
 
-TEST_F(PreparedFactsTest, ARecordOfAnotherBootCountsAsNone) {
+TEST_F(PreparedFactsTest, IgnoresTheRecordOfAnotherBoot) {
   record();
   host.boot_id("00000000-0000-0000-0000-000000000001");
   EXPECT_EQ(run(explain, config::Command::kExplain, {kVf}), daemon::kExitSame) << err;
   EXPECT_NE(out.find("drivers is vfio-pci, expected mlx5_core"), std::string::npos) << out;
 }
 
-TEST_F(PreparedFactsTest, ARecordThatCannotBeReadIsNamed) {
+TEST_F(PreparedFactsTest, NamesARecordThatCannotBeDecoded) {
   record();
   std::ofstream(daemon::checkpoint_path(options)) << "{";
   EXPECT_EQ(run(explain, config::Command::kExplain, {kVf}), daemon::kExitSame) << err;

@@ -51,7 +51,7 @@ struct FullDisk {
   void (*handler)(int) = std::signal(SIGXFSZ, SIG_IGN);
 };
 
-TEST_F(WriteWholeTest, AFileIsMadeOrReplacedAndNothingElseIsLeft) {
+TEST_F(WriteWholeTest, CreatesOrReplacesAFileAndLeavesNothingElse) {
   ASSERT_TRUE(write_whole(path("a"), "one"));
   EXPECT_EQ(text("a"), "one");
   ASSERT_EQ(::chmod(path("a").c_str(), 0640), 0);
@@ -64,7 +64,7 @@ TEST_F(WriteWholeTest, AFileIsMadeOrReplacedAndNothingElseIsLeft) {
 }
 
 // Red when a disk that is full leaves half a file, or takes the one that was there before.
-TEST_F(WriteWholeTest, AFailureMidwayKeepsTheFormerFile) {
+TEST_F(WriteWholeTest, KeepsTheFormerFileAfterAFailure) {
   const std::string large(100'000, 'x');
   ASSERT_TRUE(write_whole(path("old"), "old"));
   {
@@ -78,14 +78,14 @@ TEST_F(WriteWholeTest, AFailureMidwayKeepsTheFormerFile) {
 }
 
 // Red when a path decides, and not what it leads to: what was longer before keeps its end.
-TEST_F(WriteWholeTest, AFileIsReplacedUnderEachOfItsPaths) {
+TEST_F(WriteWholeTest, ReplacesAFileUnderEachOfItsPaths) {
   const std::string roundabout = "/proc/self/root" + path("a");
   ASSERT_TRUE(write_whole(path("a"), "longer before"));
   ASSERT_TRUE(write_whole(roundabout, "short"));
   EXPECT_EQ(text("a"), "short");
 }
 
-TEST_F(WriteWholeTest, ALinkThatLeadsToNothingYetStaysALink) {
+TEST_F(WriteWholeTest, KeepsADanglingLink) {
   std::filesystem::create_directory(path("folder"));
   std::filesystem::create_symlink("folder/made", path("link"));
   std::filesystem::create_symlink(path("link"), path("far"));
@@ -99,7 +99,7 @@ TEST_F(WriteWholeTest, ALinkThatLeadsToNothingYetStaysALink) {
 }
 
 // Whoever has opened it may have written to it before, and goes on after.
-TEST_F(WriteWholeTest, AnOpenFileIsWrittenOn) {
+TEST_F(WriteWholeTest, WritesAnOpenFileInPlace) {
   const reactor::Descriptor file(::open(path("a").c_str(), O_WRONLY | O_CREAT, 0600));
   ASSERT_EQ(::write(file.get(), "before ", 7), 7);
   ASSERT_TRUE(write_whole("/proc/self/fd/" + std::to_string(file.get()), "and"));
@@ -108,13 +108,13 @@ TEST_F(WriteWholeTest, AnOpenFileIsWrittenOn) {
 }
 
 // Red when a run that was killed keeps all those from writing that have its number: in a container each has.
-TEST_F(WriteWholeTest, AFileOfAKilledRunIsNoObstacle) {
+TEST_F(WriteWholeTest, IgnoresTheFileOfAKilledRun) {
   ASSERT_TRUE(write_whole(path("a." + std::to_string(::getpid()) + ".tmp"), "half"));
   ASSERT_TRUE(write_whole(path("a"), "one"));
   EXPECT_EQ(text("a"), "one");
 }
 
-TEST_F(WriteWholeTest, WhoseAFileIsStaysSo) {
+TEST_F(WriteWholeTest, KeepsOwnerAndGroup) {
   ASSERT_TRUE(write_whole(path("a"), "one"));
   if (::geteuid() == 0) {
     ASSERT_EQ(::chown(path("a").c_str(), 4'711, 4'712), 0);
@@ -139,7 +139,7 @@ TEST_F(WriteWholeTest, AWrittenFileIsNotSetuid) {
   EXPECT_EQ(after.st_mode & 07777, 0755u);
 }
 
-TEST_F(WriteWholeTest, AFileThatCannotBeReplacedIsWrittenInPlace) {
+TEST_F(WriteWholeTest, WritesInPlaceIfAFileCannotBeReplaced) {
   using std::filesystem::perms;
   ASSERT_TRUE(write_whole(path("a"), "longer before"));
   ASSERT_TRUE(write_whole(path("not-mine"), "one"));
@@ -162,7 +162,7 @@ TEST_F(WriteWholeTest, AFileThatCannotBeReplacedIsWrittenInPlace) {
 
 // Red when what another user has put into a directory for all leads a root's snapshot to a file that the kernel would have
 // kept from it. Where the kernel allows it, or this is no root, it is allowed here, too.
-TEST_F(WriteWholeTest, WhatTheKernelDoesNotFollowIsNotFollowed) {
+TEST_F(WriteWholeTest, RefusesLinksThatTheKernelDoesNotFollow) {
   constexpr uid_t kOther = 65534;
   std::ofstream(path("precious")) << "old";
   std::filesystem::create_directory(path("all"));
@@ -180,7 +180,7 @@ TEST_F(WriteWholeTest, WhatTheKernelDoesNotFollowIsNotFollowed) {
   }
 }
 
-TEST_F(WriteWholeTest, ADeviceAndAPipeAreWrittenToAsTheyAre) {
+TEST_F(WriteWholeTest, WritesToDevicesAndPipesDirectly) {
   ASSERT_TRUE(write_whole("/dev/null", "x"));
   struct stat is{};
   ASSERT_EQ(::stat("/dev/null", &is), 0);

@@ -51,7 +51,7 @@ struct SlicesOfCluster : watchers::WatchTest {
 };
 
 // Red when slices of another driver are not asked, or those of another node are.
-TEST_F(SlicesOfCluster, AreThoseOfTheNodeOfAllDrivers) {
+TEST_F(SlicesOfCluster, ReturnsThoseOfTheNodeOfAllDrivers) {
   put_slices();
   const auto found = ask();
   ASSERT_TRUE(found) << found.error().what;
@@ -62,7 +62,7 @@ TEST_F(SlicesOfCluster, AreThoseOfTheNodeOfAllDrivers) {
 
 // Red when a refusal of the wide list ends the command where the narrow ones are allowed, or when the answer
 // then passes for a whole one.
-TEST_F(SlicesOfCluster, AreOwnOnesWhereNoOthersMayBeListed) {
+TEST_F(SlicesOfCluster, ReturnsOwnSlicesIfOthersMayNotBeListed) {
   put_slices();
   refuse_where([](const fake::Request& request) {
     return request.field_selector.find("spec.driver=own.example,") == std::string::npos;
@@ -85,7 +85,7 @@ TEST_F(SlicesOfCluster, IfAllListsAreRefusedItFailsImmediately) {
 }
 
 // Red when the command waits for ever, or takes silence for "nothing is published".
-TEST_F(SlicesOfCluster, SilenceIsAnErrorInTime) {
+TEST_F(SlicesOfCluster, TimesOutWithoutAnAnswer) {
   put_slices();
   cluster.set_network(Network::kBlackHole);
   const auto found = ask();
@@ -94,7 +94,7 @@ TEST_F(SlicesOfCluster, SilenceIsAnErrorInTime) {
   EXPECT_EQ(took, Millis{30'000});
 }
 
-TEST_F(SlicesOfCluster, AKindThatIsNotServedIsAnError) {
+TEST_F(SlicesOfCluster, ReportsAKindThatIsNotServed) {
   cluster.uninstall(kube::kResourceSlices);
   const auto found = ask();
   ASSERT_FALSE(found) << "an API server without DRA publishes nothing, and says nothing";
@@ -111,7 +111,7 @@ TEST_F(SlicesOfCluster, AServerWithoutTheKindIsReportedImmediately) {
   EXPECT_LT(took, Millis{1'000});
 }
 
-TEST_F(SlicesOfCluster, OneThatCannotBeUnderstoodIsNamed) {
+TEST_F(SlicesOfCluster, NamesASliceThatCannotBeDecoded) {
   cluster.put_text(kube::kResourceSlices, slice_text("bad", "own.example", "\"huge\""));
   cluster.put_text(kube::kResourceSlices, slice_text("good", "own.example", "1"));
   const auto found = ask();
@@ -140,7 +140,7 @@ FoundSlices of_text(const std::string& text) {
 }
 
 // Red when what kubectl prints, as JSON or YAML, a List or documents, is not read.
-TEST(SlicesOfText, AreReadInEveryForm) {
+TEST(SlicesOfText, ReadsEveryForm) {
   const std::string a = slice_text("a", "x.example", "1"), b = slice_text("b", "x.example", "1");
   const std::string yaml =
       "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: c}\n"
@@ -159,7 +159,7 @@ TEST(SlicesOfText, AreReadInEveryForm) {
 }
 
 // Red when a file that holds something else, or is broken, passes for one without devices.
-TEST(SlicesOfText, SayWhatIsWrongAndWhere) {
+TEST(SlicesOfText, ReportsErrorsWithTheirPosition) {
   const struct {
     const char* why;
     std::string text, says;
@@ -183,7 +183,7 @@ TEST(SlicesOfText, SayWhatIsWrongAndWhere) {
   }
 }
 
-TEST(SlicesOfFiles, AMissingFileIsNamed) {
+TEST(SlicesOfFiles, NamesAMissingFile) {
   const FoundSlices found = slices_of_files({"/nowhere/a\n.yaml"});
   EXPECT_EQ(found.lines, Lines{"/nowhere/a\\x0a.yaml: No such file or directory"});
   EXPECT_FALSE(found.is_whole);

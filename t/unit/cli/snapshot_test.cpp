@@ -88,7 +88,7 @@ struct SnapshotOfNode : testing::Test {
   config::Options there;
 };
 
-TEST_F(SnapshotOfNode, RawAnswersByteForByte) {
+TEST_F(SnapshotOfNode, RawReplaysByteForByte) {
   const config::Options elsewhere = taken(/*raw=*/true);
   const std::pair<config::Command, int (*)(const config::Options&)> commands[] = {
       {config::Command::kDiscover, discover},
@@ -104,7 +104,7 @@ TEST_F(SnapshotOfNode, RawAnswersByteForByte) {
 
 // What is published stands under other names in it, made of the alias as the node's own are of its name: else everything would
 // seem to be new.
-TEST_F(SnapshotOfNode, WithAliasesNothingIsPlannedThatWasNotThere) {
+TEST_F(SnapshotOfNode, AliasesAddNothingToThePlan) {
   publish();
   const config::Options elsewhere = taken(/*raw=*/false);
   const Answer of_it = planned(elsewhere);
@@ -115,7 +115,7 @@ TEST_F(SnapshotOfNode, WithAliasesNothingIsPlannedThatWasNotThere) {
 }
 
 // Also where a policy asks for a MAC, which is another one there.
-TEST_F(SnapshotOfNode, WithAliasesEachDeviceHasTheSameVerdict) {
+TEST_F(SnapshotOfNode, AliasesKeepEveryVerdict) {
   const auto outcomes = [&](const config::Options& options) {
     std::string out;
     const auto list = kube::decode_json(asked(options, config::Command::kExplain, explain).text);
@@ -130,7 +130,7 @@ TEST_F(SnapshotOfNode, WithAliasesEachDeviceHasTheSameVerdict) {
 }
 
 // Red when the beginning of the node's name is left in names that the API server cut (generateName).
-TEST_F(SnapshotOfNode, NamesOfSlicesThatOthersMadeTellNothing) {
+TEST_F(SnapshotOfNode, HidesNamesInForeignSlices) {
   const std::string cut = "00000-sriovnetwork.k8snetworkplumbingwg.io-reference-nox7k2p";
   host.write("cluster/other.yaml",
              "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: " + cut +
@@ -155,7 +155,7 @@ TEST_F(SnapshotOfNode, InvalidYamlDoesNotAffectOtherObjects) {
 }
 
 // Red when a snapshot's objects are put where others must be able to read, or a signal leaves them.
-TEST_F(SnapshotOfNode, IsWrittenNowhereToBeRead) {
+TEST_F(SnapshotOfNode, IsNeverReadable) {
   const config::Options elsewhere = taken(/*raw=*/true);
   const Answer before = planned(elsewhere);
   ASSERT_EQ(::setenv("TMPDIR", "/nowhere", 1), 0);
@@ -187,7 +187,7 @@ TEST_F(SnapshotOfNode, AnObjectThatIsTooDeepOrTooLongDoesNotAffectOthers) {
 }
 
 // Red when the host is lost with more objects than there is room for.
-TEST_F(SnapshotOfNode, ObjectsBeyondTheLimitAreLeftOutAndReported) {
+TEST_F(SnapshotOfNode, OmitsAndReportsObjectsBeyondTheLimit) {
   const std::string padding(100'000, 'x');
   for (int file = 0; file < 5; ++file) {
     std::string many;
@@ -223,7 +223,7 @@ TEST_F(SnapshotOfNode, TheLastOfThousandsOfPoliciesCounts) {
   EXPECT_GT(of_it.text.size(), 1000u);
 }
 
-TEST_F(SnapshotOfNode, IsReadByNobodyWhoFollowsAHost) {
+TEST_F(SnapshotOfNode, RefusesCommandsThatFollowAHost) {
   config::Options elsewhere = taken(/*raw=*/true);
   for (const config::Command command : {config::Command::kRun, config::Command::kSnapshot}) {
     elsewhere.command = command;

@@ -45,7 +45,7 @@ std::string policy(const std::string& meta, const std::string& pf = "ens1f0") {
 const std::string kTaken = ", and one would replace the other; change the name, or remove one of them\n";
 
 // Red when two objects of one name, of which a cluster keeps one, are taken for sound.
-TEST_F(ValidateTest, ObjectsOfOneKindAndNameAreErrors) {
+TEST_F(ValidateTest, ReportsDuplicateObjects) {
   file("a.yaml",
        policy("name: p") + policy("name: p, namespace: other") +
            "---\napiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\nkind: DeviceAttributes\n"
@@ -60,7 +60,7 @@ TEST_F(ValidateTest, ObjectsOfOneKindAndNameAreErrors) {
 }
 
 // Red when a namespace that means nothing has two objects pass of which one would be lost.
-TEST_F(ValidateTest, OfKindsWithoutNamespacesTheNameAloneCounts) {
+TEST_F(ValidateTest, ReportsDuplicateClusterScopedObjects) {
   const auto exposure = [](const std::string& namespace_) {
     return "---\napiVersion: networking.dra.io/v1alpha1\nkind: DeviceExposurePolicy\nmetadata: {name: p, namespace: " +
            namespace_ + "}\nspec: {selector: {cel: 'true'}, action: exclude}\n";
@@ -76,13 +76,13 @@ TEST_F(ValidateTest, OfKindsWithoutNamespacesTheNameAloneCounts) {
 }
 
 // Red when examples that contain the same policy, which can be applied side by side, are refused.
-TEST_F(ValidateTest, TheSameObjectTwiceIsNoError) {
+TEST_F(ValidateTest, AcceptsAnEqualDuplicate) {
   file("a.yaml", policy("name: p"));
   file("b.yaml", policy("name: p"));
   EXPECT_EQ(said(daemon::kExitSame), "2 objects checked, 0 errors, 0 warnings\n");
 }
 
-TEST_F(ValidateTest, ThousandsOfThemAreTwentyLinesAndACount) {
+TEST_F(ValidateTest, BoundsTheReportOfDuplicates) {
   std::string text;
   for (int i = 0; i < 3'000; ++i) text += policy("name: p", "ens1f" + std::to_string(i));
   file("a.yaml", text);
@@ -94,7 +94,7 @@ TEST_F(ValidateTest, ThousandsOfThemAreTwentyLinesAndACount) {
   fixture::expect_golden(out);
 }
 
-TEST_F(ValidateTest, NamesThatTheServerMakesAreItsOwn) {
+TEST_F(ValidateTest, AcceptsGeneratedNames) {
   const std::string claim =
       "---\napiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {generateName: a-}\nspec: {devices: {requests: "
       "[{name: a, exactly: {deviceClassName: sriov}}], config: [{opaque: {driver: sriovnetwork.k8snetworkplumbingwg.io, "
@@ -110,7 +110,7 @@ std::string network(const std::string& meta, const std::string& config) {
 }
 
 // Red when a definition that a node refuses passes, in a file, in a List or in JSON, or when one that a DeviceClass names does not.
-TEST_F(ValidateTest, DefinitionsAreCheckedAsNodesDo) {
+TEST_F(ValidateTest, ChecksDefinitionsLikeNodes) {
   file("a.yaml", network("name: good, namespace: apps", R"({"type":"sriov","vlan":5})") +
                      network("name: bad, namespace: apps", R"({"type":"sriov","vlan":4095})") +
                      network("name: paths, namespace: apps", R"({"type":"sriov","logFile":"/var/log/a"})") +
@@ -157,7 +157,7 @@ TEST_F(ValidateTest, DefinitionsAreCheckedAsNodesDo) {
 }
 
 // Red when the driver of a class in a later file is not used, or when a template is not looked at as a claim is.
-TEST_F(ValidateTest, AConfigurationThatNodesIgnoreIsFoundByTheClassOfAnotherFile) {
+TEST_F(ValidateTest, FindsAnIgnoredConfigurationThroughTheClassOfAnotherFile) {
   options.sriov_driver_name = "sriovnetwork.k8snetworkplumbingwg.io";
   options.exposure_driver_name = "dra.networking";
   const auto of_kind = [](const std::string& kind, const std::string& open, const std::string& close) {
@@ -202,7 +202,7 @@ TEST_F(ValidateTest, ObjectsOfAClusterAreChecked) {
 }
 
 // Red when a file of which nothing was checked reads as success.
-TEST_F(ValidateTest, AFileOfOtherKindsIsSaidToBeNotChecked) {
+TEST_F(ValidateTest, ReportsFilesOfOtherKindsAsUnchecked) {
   file(
       "plugin.yaml",
       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {config.json: '{\"resourceList\": []}'}\n");
@@ -219,7 +219,7 @@ TEST_F(ValidateTest, AFileOfOtherKindsIsSaidToBeNotChecked) {
 }
 
 // Red when a name that is nearly that of a driver's class or domain is taken for another driver's.
-TEST_F(ValidateTest, ANameThatIsNearlyOneOfOursIsAWarning) {
+TEST_F(ValidateTest, WarnsAboutANameSimilarToAKnownKind) {
   file(
       "a.yaml",
       "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c}\nspec: {devices: {requests: [{name: r, "

@@ -61,7 +61,7 @@ TEST(Load, DefaultsOfRun) {
 }
 
 // Red when an administrator who types an old command line is not told where the command is now.
-TEST(Load, ACommandOfAnotherProgramNamesItAndItsPackage) {
+TEST(Load, NamesTheProgramAndPackageOfAForeignCommand) {
   const struct {
     Program program;
     Words words;
@@ -94,14 +94,14 @@ TEST(Load, ACommandOfAnotherProgramNamesItAndItsPackage) {
 }
 
 // Red when an option of another program is called unknown, or belongs to commands that this program has not.
-TEST(Load, AnOptionOfAnotherProgramNamesItsCommands) {
+TEST(Load, NamesTheCommandsOfAForeignOption) {
   EXPECT_EQ(World{}.load(Program::kNode, {"run", "--once"}).problems,
             Words{"--once: is no option of run; it belongs to kubectl sliced top"});
   EXPECT_EQ(World{}.load(Program::kController, {"webhook", "--kubelet-plugin", "on"}).problems,
             Words{"--kubelet-plugin: is no option of webhook; it belongs to sliced run"});
 }
 
-TEST(Load, EveryCommandBelongsToAProgramAndIsTakenThere) {
+TEST(Load, AcceptsEveryCommandInItsProgram) {
   for (const CommandInfo& command : command_table()) {
     EXPECT_NE(command.programs, 0) << command.name;
     for (const ProgramInfo& program : program_table()) {
@@ -156,7 +156,7 @@ TEST(Load, CommandsFindTheClusterLikeKubectl) {
   EXPECT_EQ(world.load({"plan", "--kubeconfig", "/k"}).problems.size(), 1u);
 }
 
-TEST(Load, MatchTakesSliceFilesOneByOne) {
+TEST(Load, MatchReadsSeveralSliceFiles) {
   const Loaded loaded = World{}.load({"match", "--slices", "-f", "a.yaml", "--file", "-", "true"});
   EXPECT_EQ(loaded.problems, Words{});
   EXPECT_TRUE(loaded.options.published);
@@ -164,7 +164,7 @@ TEST(Load, MatchTakesSliceFilesOneByOne) {
   EXPECT_EQ(loaded.options.arguments, Words{"true"});
 }
 
-TEST(Load, OptionsMayStandBeforeTheCommandAndAmongArguments) {
+TEST(Load, AcceptsOptionsBeforeAndAfterArguments) {
   const Loaded loaded = World{}.load({"--log-level", "debug", "validate", "a.yaml", "--sriov-driver-name",
                                       "x.org", "b.yaml", "--", "--c.yaml"});
   EXPECT_EQ(loaded.problems, Words{});
@@ -173,7 +173,7 @@ TEST(Load, OptionsMayStandBeforeTheCommandAndAmongArguments) {
   EXPECT_EQ(loaded.options.log_level, Level::kDebug);
 }
 
-TEST(Load, OrderOfStrengthIsFlagEnvironmentFileDefault) {
+TEST(Load, PrefersFlagOverEnvironmentOverFileOverDefault) {
   World world;
   world.files["/c.yaml"] = "namespace: from-file\nsyncInterval: 2m\nlogLevel: error\n";
   world.environment = {{"NAMESPACE", "from-env"}, {"SLICED_SYNC_INTERVAL", "3m"}, {"NODE_NAME", "env-node"}};
@@ -202,7 +202,7 @@ TEST(Load, AnEmptyVariableIsUnset) {
   EXPECT_EQ(loaded.options.node_name, "node-a");
 }
 
-TEST(Load, FileTakesListsAndMaps) {
+TEST(Load, FileAcceptsListsAndMaps) {
   World world;
   world.files["f"] =
       "kindsOff: [DeviceAttributes]\nnodeLabels:\n  zone: a\n  rack: \"7\"\nallowShortSync: true\n"
@@ -331,7 +331,7 @@ TEST(Load, TheNodeOfDevicesIsAnArgument) {
 }
 
 // Red when who mistypes a sign is told of the pod that another one would need.
-TEST(Load, ASignThatIsNoneIsOneProblem) {
+TEST(Load, ReportsAnInvalidSignalOnce) {
   EXPECT_EQ(
       World{}.load({"wait-for-config", "--for", "anotation"}).problems,
       (Words{
@@ -372,7 +372,7 @@ TEST(Load, FileProblemsHaveTheirLines) {
       << "a wrong setting is told also where a flag overrides it";
 }
 
-TEST(Load, FilesThatAreNoSettings) {
+TEST(Load, RefusesFilesThatHoldNoSettings) {
   World world;
   world.files["list"] = "- a\n";
   world.files["two"] = "logLevel: info\n---\nlogLevel: debug\n";
@@ -397,7 +397,7 @@ TEST(Load, EnvironmentProblemsNameTheVariable) {
       << "an overridden variable is not looked at";
 }
 
-TEST(Load, AHostNameThatIsNoNodeName) {
+TEST(Load, RefusesAHostNameThatIsNoNodeName) {
   World world;
   world.host_name = "my_host";
   EXPECT_EQ(world.load({"run"}).problems,

@@ -144,7 +144,7 @@ TEST(OptionTable, ValuesReadBackAsTheyArePrinted) {
 }
 
 // The file of texts (t/golden/unit_config) has what each of these gives.
-TEST(OptionTable, RefusesWithWhatWouldBeRight) {
+TEST(OptionTable, RefusalsNameAValidValue) {
   const std::string one_more_than_a_name_has(254, 'a'), one_more_than_a_label_has(64, 'a'),
       one_more_than_a_uid_has(65, 'a');
   const struct {
@@ -198,7 +198,7 @@ TEST(OptionTable, RefusesWithWhatWouldBeRight) {
 }
 
 // Red when it is every address of the machine.
-TEST(OptionTable, APortAloneIsThisMachinesOwn) {
+TEST(OptionTable, BindsAPortWithoutAddressToLocalhost) {
   Options options;
   EXPECT_EQ(find_option("health-address")->parse(":9810", options), "");
   EXPECT_EQ(options.health_address, "127.0.0.1:9810");

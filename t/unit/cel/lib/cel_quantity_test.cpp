@@ -19,7 +19,7 @@ std::string integer(const CelQuantity& value) {
 }
 
 // What Kubernetes accepts beyond reason is accepted: a selector that it runs must run.
-TEST(CelQuantity, TheGrammarIsUpstreams) {
+TEST(CelQuantity, FollowsTheGrammarOfUpstream) {
   for (const char* text : {"0", "+5", ".5", "5.", "1e3", "1E3", "1E", "1E+3", "1e-3", "00", "+", "-", ".",
                            "m", "Ki", "e3", "-.m", "00.m", "123456789012345678901234567890n"})
     EXPECT_TRUE(CelQuantity::decode(text)) << text;
@@ -75,7 +75,7 @@ TEST(CelQuantity, EqualByValueAndRounded) {
 
 // Upstream answers by the form that a number is kept in; asking for a whole number instead gives "1" for
 // "1.0".
-TEST(CelQuantity, IntegersAreWhatUpstreamCallsSo) {
+TEST(CelQuantity, RecognizesIntegersLikeUpstream) {
   for (const auto& [text, value] : std::initializer_list<std::pair<const char*, const char*>>{
            {"0", "0"},
            {"0m", "none"},
@@ -127,7 +127,7 @@ TEST(CelQuantity, SumsKeepTheirForm) {
 }
 
 // Dividing by 10^9 instead of multiplying with its inverse gives 7e-09.
-TEST(CelQuantity, ApproximateFloatsRoundAsUpstreams) {
+TEST(CelQuantity, RoundsApproximateFloatsLikeUpstream) {
   for (const auto& [text, value] : std::initializer_list<std::pair<const char*, const char*>>{
            {"1.5", "1.5"},
            {"100m", "0.1"},

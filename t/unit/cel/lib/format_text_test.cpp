@@ -30,7 +30,7 @@ std::string formatted(std::string_view format, FormatArgument argument, FormatSt
   return all;
 }
 
-TEST(CelFormat, TemplatesAreTakenApart) {
+TEST(CelFormat, ParsesTemplates) {
   EXPECT_EQ(decode_format("").value(), Pieces{});
   EXPECT_EQ(decode_format("%% and also %%").value(), (Pieces{{"% and also %"}}));
   EXPECT_EQ(decode_format("%s%%").value(), (Pieces{{"", 's'}, {"%"}}));
@@ -52,7 +52,7 @@ TEST(CelFormat, TemplatesAreTakenApart) {
 }
 
 // %x of a negative number in two's complement, or a precision that counts for integers, would be C's.
-TEST(CelFormat, WhatBothStylesShare) {
+TEST(CelFormat, SupportsTheCommonClausesOfBothStyles) {
   const struct {
     const char* format;
     FormatArgument argument;

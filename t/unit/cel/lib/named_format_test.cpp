@@ -8,7 +8,7 @@ namespace {
 std::string many(size_t times) { return std::string(times, 'a'); }
 
 // How many rules a text breaks is what Kubernetes counts, so that size() and hasValue() agree.
-TEST(CelNamedFormat, ProblemsAreCountedAsUpstream) {
+TEST(CelNamedFormat, CountsProblemsLikeUpstream) {
   const struct {
     const char* format;
     std::vector<std::string> texts;

@@ -15,7 +15,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // C++'s own choice between fixed and scientific is the shorter one, or begins at another exponent.
-TEST(CelNumbers, DoublesAreWrittenAsGoWritesThem) {
+TEST(CelNumbers, WritesDoublesLikeGo) {
   const struct {
     double value;
     const char* text;
@@ -41,7 +41,7 @@ TEST(CelNumbers, DoublesAreWrittenAsGoWritesThem) {
 }
 
 // from_chars alone stops at junk, takes "-1" for unsigned and no "+".
-TEST(CelNumbers, TextsBecomeNumbersWholeOrNotAtAll) {
+TEST(CelNumbers, ConvertsOnlyWholeTextsToNumbers) {
   const std::string no_int = "error: cannot convert \"", no_uint = no_int;
   for (const auto& [text, value] : std::initializer_list<std::pair<const char*, int64_t>>{
            {"987", 987}, {"+1", 1}, {"-0", 0}, {"007", 7}, {"-9223372036854775808", kIntMin}})
@@ -117,7 +117,7 @@ TEST(CelNumbers, TextsBecomeDoubles) {
 }
 
 // Converting a double outside of the range is undefined in C++.
-TEST(CelNumbers, ConversionsBetweenKindsKnowTheirRange) {
+TEST(CelNumbers, ConversionsBetweenKindsCheckTheRange) {
   EXPECT_EQ(shown(to_int(-123.456)), "-123");
   EXPECT_EQ(shown(to_int(11.5)), "11");
   EXPECT_EQ(shown(to_int(9223372036854774784.0)), "9223372036854774784");
@@ -165,7 +165,7 @@ TEST(CelNumbers, ArithmeticNeverWraps) {
 }
 
 // An int that is cast to uint first would be the larger one.
-TEST(CelNumbers, ThreeKindsStandOnOneLine) {
+TEST(CelNumbers, ComparesThreeKindsByValue) {
   EXPECT_TRUE(compare(int64_t{-1}, kUintMax) < 0);
   EXPECT_TRUE(compare(kIntMax, uint64_t{9223372036854775807}) == 0);
   EXPECT_TRUE(compare(kIntMax, kUintMax) < 0);

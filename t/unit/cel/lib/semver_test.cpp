@@ -9,7 +9,7 @@ namespace {
 
 // A parser that is lenient anywhere accepts one of the second list; one that forgets a form refuses one of
 // the first.
-TEST(CelSemver, StrictlyTheGrammar) {
+TEST(CelSemver, RefusesTextsOutsideTheGrammar) {
   const auto full = decode_semver("1.22.333-alpha.1.0a.-+build.005--");
   ASSERT_TRUE(full);
   EXPECT_EQ(*full, (Semver{1, 22, 333, "alpha.1.0a.-"}));

@@ -13,7 +13,7 @@ namespace sliced::snapshot {
 namespace aliases_test {
 namespace {
 
-TEST(Aliases, AnAddressHasTheSameOneEverywhereAndKeepsItsVendor) {
+TEST(Aliases, GivesAnAddressOneAliasAndKeepsItsVendor) {
   Aliases aliases;
   EXPECT_EQ(aliases.replaced("mac 00:00:5e:00:53:01, and 00:00:5e:00:53:02"),
             "mac 00:00:5e:11:11:11, and 00:00:5e:11:11:12");
@@ -23,21 +23,21 @@ TEST(Aliases, AnAddressHasTheSameOneEverywhereAndKeepsItsVendor) {
   EXPECT_EQ(aliases.replaced("AA:BB:CC:00:00:09"), "AA:BB:CC:11:11:11");
 }
 
-TEST(Aliases, OfInfiniBandTheDevicesOwnBytesAreReplaced) {
+TEST(Aliases, ReplacesTheDeviceBytesOfInfiniBandAddresses) {
   Aliases aliases;
   EXPECT_EQ(aliases.replaced("80:00:02:08:fe:80:00:00:00:00:00:00:e4:1d:2d:03:00:f2:a4:88"),
             "80:00:02:08:fe:80:00:00:00:00:00:00:e4:1d:2d:11:11:11:11:11");
   EXPECT_EQ(aliases.replaced("e4:1d:2d:03:00:f2:a4:88"), "e4:1d:2d:11:11:11:11:11");  // its GUID
 }
 
-TEST(Aliases, OtherAddressesStay) {
+TEST(Aliases, KeepsOtherAddresses) {
   Aliases aliases;
   for (const char* text : {"00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff", "0000:3b:00.0", "12:30:45", "fe80::1",
                            "sha 00:11:22:33:44:5566"})
     EXPECT_EQ(aliases.replaced(text), text);
 }
 
-TEST(Aliases, WordsStandAlone) {
+TEST(Aliases, ReplacesWholeWordsOnly) {
   Aliases aliases;
   aliases.add_word("worker-1", "node-1");
   aliases.add_word("worker-1.example.com", "node-1");
@@ -63,7 +63,7 @@ TEST(Aliases, NamesWithACommonPrefixGetAliasesWithACommonPrefix) {
 }
 
 // Seventeen that differ in one digit cannot be: each has its own.
-TEST(Aliases, NoTwoAddressesHaveOne) {
+TEST(Aliases, AreUnique) {
   Aliases aliases;
   std::set<std::string> seen;
   for (int i = 0; i < 4096; ++i)
@@ -72,7 +72,7 @@ TEST(Aliases, NoTwoAddressesHaveOne) {
   EXPECT_EQ(seen.size(), 4096u);
 }
 
-TEST(Aliases, AKnownAddressIsReplacedHoweverItIsSpelled) {
+TEST(Aliases, ReplacesAKnownAddressInEverySpelling) {
   Aliases aliases;
   aliases.note("00:00:5e:00:53:a1");
   aliases.note("e4:1d:2d:03:00:f2:a4:88");
@@ -88,7 +88,7 @@ TEST(Aliases, AKnownAddressIsReplacedHoweverItIsSpelled) {
   for (const auto& [text, wanted] : cases) EXPECT_EQ(aliases.replaced(text), wanted) << text;
 }
 
-TEST(Aliases, AShortWordMeansSomethingElseInNamesOfTheKernelAndOfFields) {
+TEST(Aliases, KeepsShortWordsInKernelAndFieldNames) {
   Aliases aliases;
   for (const char* word : {"net", "WORKER1", "worker-1", "ac1f6b123456", "10"})
     aliases.add_word(word, "node-1");
@@ -101,7 +101,7 @@ TEST(Aliases, AShortWordMeansSomethingElseInNamesOfTheKernelAndOfFields) {
 }
 
 // Red when each word is compared with each place of a text: a policy names thousands of nodes, and a host has megabytes.
-TEST(Aliases, ManyWordsTakeNotMuchLongerThanOne) {
+TEST(Aliases, ManyWordsTakeAboutAsLongAsOne) {
   const auto replace = [](size_t words) {
     auto aliases = std::make_shared<Aliases>();
     for (size_t i = 0; i < words; ++i)
@@ -116,7 +116,7 @@ TEST(Aliases, ManyWordsTakeNotMuchLongerThanOne) {
   EXPECT_LT(fixture::growth(500, replace), fixture::kGrowthMax);
 }
 
-TEST(Aliases, DigitsAreReplacedByAsMany) {
+TEST(Aliases, ReplacesDigitsByAsManyDigits) {
   Aliases aliases;
   aliases.add_digits("f86d3e0003a1b2c3");
   aliases.add_digits("00000000");  // nobody's

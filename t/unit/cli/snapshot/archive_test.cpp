@@ -19,7 +19,7 @@ std::string tar_of(const Members& members) {
   return out;
 }
 
-TEST(Archive, ComesBackAsItWas) {
+TEST(Archive, RoundTrips) {
   const Members members = {
       {"a.json", ""}, {"b.json", std::string(511, 'x')}, {"c", std::string(513, '\0') + "y"}};
   const auto read = unpack(pack(members));
@@ -28,7 +28,7 @@ TEST(Archive, ComesBackAsItWas) {
 }
 
 // A shorter file is refused at every length, and never read beyond its end.
-TEST(Archive, CutOffAnywhereIsRefused) {
+TEST(Archive, RefusesATruncatedArchive) {
   const std::string whole = pack({{"a", "some text"}, {"b", "more"}});
   for (size_t size = 0; size < whole.size(); ++size) EXPECT_FALSE(unpack(whole.substr(0, size))) << size;
   const std::string tar = tar_of({{"a", std::string(700, 'z')}});
@@ -36,13 +36,13 @@ TEST(Archive, CutOffAnywhereIsRefused) {
     EXPECT_FALSE(unpack(compressed(tar.substr(0, size)))) << size;
 }
 
-TEST(Archive, ADecompressionBombIsRefused) {
+TEST(Archive, RefusesADecompressionBomb) {
   const auto read = unpack(compressed(std::string(kUnpackedBytesMax + 1, '\0')));
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, Errc::kTooLarge);
 }
 
-TEST(Archive, OnlyRegularFilesWithPlainNamesAreRead) {
+TEST(Archive, ReadsOnlyRegularFilesWithPlainNames) {
   std::string tar = tar_of({{"a", "x"}, {"b", "y"}});
   const auto change = [&](size_t header, size_t at, char to) {
     tar[header + at] = to;
@@ -63,7 +63,7 @@ TEST(Archive, OnlyRegularFilesWithPlainNamesAreRead) {
   EXPECT_FALSE(unpack(compressed(tar)));
 }
 
-TEST(Archive, MoreMembersThanABugReportHasAreRefused) {
+TEST(Archive, RefusesTooManyMembers) {
   Members many;
   for (size_t i = 0; i <= kMembersMax; ++i) many["m" + std::to_string(i)] = "";
   const auto read = unpack(pack(many));

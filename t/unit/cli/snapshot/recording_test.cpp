@@ -26,7 +26,7 @@ void make_host(SysfsTree& host) {
 }
 
 // What is concluded from a recording is what was concluded from the host.
-TEST(Recording, ASecondReadingOfItConcludesTheSame) {
+TEST(Recording, ReplaysTheSameDecisions) {
   SysfsTree host;
   make_host(host);
   const RecordingHost recorder{std::shared_ptr<const hotplug::HostView>(host.view())};
@@ -58,7 +58,7 @@ class NamedView final : public hotplug::HostView {
   std::shared_ptr<const hotplug::HostView> files_;
 };
 
-TEST(Recording, PropertiesOfALinkAreThoseOfTheLastAnswer) {
+TEST(Recording, KeepsTheLastPropertiesOfALink) {
   SysfsTree host;
   const auto view = std::make_shared<NamedView>(host.view());
   const RecordingHost recorder(view);
@@ -69,7 +69,7 @@ TEST(Recording, PropertiesOfALinkAreThoseOfTheLastAnswer) {
   EXPECT_EQ(recorder.recording().properties.at(2), view->properties);
 }
 
-TEST(Recording, ErrorsAreSaidAgainWithTheirMeaning) {
+TEST(Recording, ReplaysErrorsWithTheirMeaning) {
   Recording recording;
   recording.reads.insert_or_assign("sys/a", Error{Errc::kInvalid, "sys/a: EINVAL"});
   recording.lists.insert_or_assign("sys/b", Error{Errc::kDenied, "sys/b: EACCES"});
@@ -95,13 +95,13 @@ TEST(Recording, ErrorsAreSaidAgainWithTheirMeaning) {
   EXPECT_EQ(host.read("sys/never", 10).error().code, Errc::kNotFound);
 }
 
-TEST(Recording, ATextThatIsLongerThanItsReaderWantsIsTooLarge) {
+TEST(Recording, RefusesATextBeyondTheReadersLimit) {
   Recording recording;
   recording.reads.insert_or_assign("sys/a", std::string("0123456789"));
   EXPECT_EQ(RecordedHost(recording).read("sys/a", 9).error().code, Errc::kTooLarge);
 }
 
-TEST(Recording, MoreThanAHostHasIsTooLarge) {
+TEST(Recording, RefusesMoreEntriesThanAHostHas) {
   auto many = encode(Recording{});
   many.set("reads", kube::Json::Array(kAnswersMax + 1, kube::Json()));
   EXPECT_EQ(decode_recording(many).error().code, Errc::kTooLarge);
@@ -109,7 +109,7 @@ TEST(Recording, MoreThanAHostHasIsTooLarge) {
   EXPECT_EQ(decode_recording(many).error().code, Errc::kInvalid);
 }
 
-TEST(Recording, WhatIsNoneIsRefused) {
+TEST(Recording, RefusesOtherDocuments) {
   for (const char* text :
        {"{}", "[]", R"({"reads": [], "lists": []})", R"({"reads": [["a"]], "lists": [], "links": []})",
         R"({"reads": [["a", 7]], "lists": [], "links": []})",

@@ -43,7 +43,7 @@ TEST(Snapshot, PrivateTextsAreReplacedEverywhereByTheSameAlias) {
 }
 
 // Secrets behind what JSON escapes, in keys, in upper case, as digits alone: the file is searched for what stood there.
-TEST(Snapshot, NoPrivateTextRemainsAnywhere) {
+TEST(Snapshot, ContainsNoPrivateText) {
   Snapshot out = sample();
   out.host.reads.insert_or_assign("sys/class/net/enx00005e005301/address", std::string("00:00:5e:00:53:01"));
   out.objects.push_back(*kube::decode_json(
@@ -105,7 +105,7 @@ TEST(Snapshot, RawKeepsAll) {
   EXPECT_EQ(read->server, "v1.37.0");
 }
 
-TEST(Snapshot, WhatIsNoneSaysWhy) {
+TEST(Snapshot, RefusesOtherFilesWithAReason) {
   EXPECT_EQ(decode("hello").error().what, "is no snapshot: its bytes are not zstd's");
   EXPECT_EQ(decode(pack({{"about.json", "{}"}})).error().what, "is no snapshot: it has no host.json");
   EXPECT_EQ(decode(pack({{"about.json", R"({"format": 2})"}, {"host.json", "{}"}, {"objects.json", "[]"}}))

@@ -114,7 +114,7 @@ TEST_F(AggregatorTest, AtMostOneWriteOfAPolicyInTenSeconds) {
 }
 
 // A list that is not whole would tell 0 nodes.
-TEST_F(AggregatorTest, NothingIsWrittenBeforeAllIsListed) {
+TEST_F(AggregatorTest, WritesNothingBeforeInitialLists) {
   cluster.deny("nodedevicereports");
   start();
   scheduler.advance(1min);
@@ -124,7 +124,7 @@ TEST_F(AggregatorTest, NothingIsWrittenBeforeAllIsListed) {
   EXPECT_EQ(status().nodes_selected, 3);
 }
 
-TEST_F(AggregatorTest, APolicyThatFailsHoldsUpNoOther) {
+TEST_F(AggregatorTest, AFailingPolicyDelaysNoOther) {
   put_policy("a-bad", "{configs: [{}]}");
   refuse("a-bad");
   start();
@@ -149,7 +149,7 @@ TEST_F(AggregatorTest, OtherPoliciesDoNotWaitForOneWhoseWriteFails) {
 }
 
 // Red when the first of many that change all the time are written again before the last of them.
-TEST_F(AggregatorTest, OfManyThatChangeAllTheTimeEachIsWritten) {
+TEST_F(AggregatorTest, WritesEachOfManyChangingPolicies) {
   std::vector<std::string> names;
   for (int i = 10; i < 70; ++i) put_policy(names.emplace_back("p" + std::to_string(i)), "{configs: [{}]}");
   cluster.latency = 400ms;
@@ -168,7 +168,7 @@ TEST_F(AggregatorTest, OfManyThatChangeAllTheTimeEachIsWritten) {
   }
 }
 
-TEST_F(AggregatorTest, ABusyServerIsAskedWhenItWantsToBe) {
+TEST_F(AggregatorTest, HonoursRetryAfter) {
   for (int i = 0; i < 50; ++i) put_policy("q" + std::to_string(i), "{configs: [{}]}");
   cluster.on_request = [](const fake::Request& request) -> std::optional<kube::Failure> {
     if (request.verb != "apply") return std::nullopt;
@@ -186,7 +186,7 @@ TEST_F(AggregatorTest, ABusyServerIsAskedWhenItWantsToBe) {
   EXPECT_EQ(status("q49").observed_generation, 1);
 }
 
-TEST_F(AggregatorTest, ReportsWhatItWaitsFor) {
+TEST_F(AggregatorTest, ReportsItsMissingSources) {
   cluster.deny("nodedevicereports");
   start();
   EXPECT_EQ(aggregator->waits_for().find("nodedevicereports: "), 0u) << aggregator->waits_for();
@@ -229,7 +229,7 @@ TEST_F(AggregatorTest, StatusFieldsOfOtherWritersStay) {
             "somebody Approved=Looked Conflict=None Accepted=Understood NotUsedAsWritten=AsWritten");
 }
 
-TEST_F(AggregatorTest, SumsUpInPortions) {
+TEST_F(AggregatorTest, SumsUpInSteps) {
   words_a_turn = 2, policies_a_turn = 1;
   for (int i = 0; i < 5; ++i) put_policy("q" + std::to_string(i), "{configs: [{}]}");
   for (int i = 3; i < 40; ++i) put_report(i, 1, {"p", "q4"});
@@ -242,7 +242,7 @@ TEST_F(AggregatorTest, SumsUpInPortions) {
 }
 
 // Red when what changes while it is summed up, of a node that has had its turn, is told with the next change only.
-TEST_F(AggregatorTest, AChangeDuringAWriteIsWrittenToo) {
+TEST_F(AggregatorTest, WritesAChangeThatArrivesDuringAWrite) {
   words_a_turn = 1, policies_a_turn = 1;
   cluster.latency = 0ms;
   start();
@@ -262,7 +262,7 @@ TEST_F(AggregatorTest, AChangeDuringAWriteIsWrittenToo) {
 }
 
 // Red when a status that a newer version has written is overwritten as soon as it says something else.
-TEST_F(AggregatorTest, TheStatusOfANewerVersionIsKeptForAWhile) {
+TEST_F(AggregatorTest, KeepsTheStatusOfANewerVersionForAWhile) {
   write_as({"0.3.0", "z"}, 1);
   start();
   scheduler.advance(280s);
@@ -275,7 +275,7 @@ TEST_F(AggregatorTest, TheStatusOfANewerVersionIsKeptForAWhile) {
   EXPECT_EQ(status().writer, (Writer{"0.2.0", "ns"}));
 }
 
-TEST_F(AggregatorTest, ANewerOneThatFollowsIsLeftAloneForEver) {
+TEST_F(AggregatorTest, LeavesAnActiveNewerWriterAlone) {
   write_as({"0.3.0", "z"}, 1);
   start();
   for (int i = 0; i < 60; ++i) {
@@ -286,7 +286,7 @@ TEST_F(AggregatorTest, ANewerOneThatFollowsIsLeftAloneForEver) {
 }
 
 // Red when two that disagree write in turns for ever: each time it is back it is given twice as long.
-TEST_F(AggregatorTest, ADisputeGetsSlower) {
+TEST_F(AggregatorTest, SlowsDownADispute) {
   start();
   cluster.log.clear();
   for (int minutes = 0; minutes < 24 * 60; ++minutes) {
@@ -308,7 +308,7 @@ TEST_F(AggregatorTest, TheStatusOfAnOlderVersionIsReplacedImmediately) {
 }
 
 // Of two of one version the namespace decides, so that they agree who waits.
-TEST_F(AggregatorTest, OfOneVersionTheFirstNamespaceGoesBefore) {
+TEST_F(AggregatorTest, PrefersTheFirstNamespaceOfEqualVersions) {
   write_as({"0.2.0", "a"}, 1);
   start();
   scheduler.advance(4min);
@@ -317,7 +317,7 @@ TEST_F(AggregatorTest, OfOneVersionTheFirstNamespaceGoesBefore) {
 
 // The watch tells of both before our answer comes. Red when the answer counts for more: what another one has written would
 // stand until something else changes.
-TEST_F(AggregatorTest, WhatIsWrittenBehindOursIsSeenAlthoughItsAnswerComesLater) {
+TEST_F(AggregatorTest, DetectsAForeignWriteBeforeItsOwnAnswer) {
   bool is_first = true;
   cluster.on_answer = [&](const fake::Request& request) -> std::optional<kube::Failure> {
     if (request.verb == "apply" && std::exchange(is_first, false)) write_as({"0.1.9", "a"}, 1);
@@ -330,7 +330,7 @@ TEST_F(AggregatorTest, WhatIsWrittenBehindOursIsSeenAlthoughItsAnswerComesLater)
   EXPECT_EQ(status().devices_offered, 12);
 }
 
-TEST_F(AggregatorTest, CountsWhatItDoes) {
+TEST_F(AggregatorTest, CountsItsActions) {
   put_policy("a-bad", "{configs: [{}]}");
   refuse("a-bad");
   std::vector<size_t> pending;  // while the answer is under way
@@ -347,7 +347,7 @@ TEST_F(AggregatorTest, CountsWhatItDoes) {
   EXPECT_EQ(aggregator->pending(), 0u);
 }
 
-TEST_F(AggregatorTest, ANodeThatIsGoneCountsNoMore) {
+TEST_F(AggregatorTest, ForgetsADeletedNode) {
   start();
   cluster.remove(kube::kNodeDeviceReports, "n1");
   scheduler.advance(15s);

@@ -43,7 +43,7 @@ struct ElectionTest : testing::Test {
   std::vector<std::unique_ptr<Candidate>> all;
 };
 
-TEST_F(ElectionTest, OneOfThreeIsElectedAndStaysSo) {
+TEST_F(ElectionTest, ElectsOneOfThree) {
   for (const char* name : {"a", "b", "c"}) run(name);
   scheduler.advance(3s);
   ASSERT_EQ(elected(), 1u);
@@ -53,7 +53,7 @@ TEST_F(ElectionTest, OneOfThreeIsElectedAndStaysSo) {
 }
 
 // Red when a successor does not wait for the Lease's time, or waits for ever.
-TEST_F(ElectionTest, AVanishedHolderIsReplacedAfterFifteenSeconds) {
+TEST_F(ElectionTest, ReplacesAVanishedHolderAfter15Seconds) {
   run("a");
   scheduler.advance(3s);
   run("b");
@@ -84,7 +84,7 @@ TEST_F(ElectionTest, AnEditOfMetadataDoesNotRenewTheLease) {
   EXPECT_EQ(elected(), 1u);
 }
 
-TEST_F(ElectionTest, ALeaseThatSaysNonsenseIsTakenAndPutRight) {
+TEST_F(ElectionTest, AcquiresAndRepairsAnInvalidLease) {
   for (const char* spec : {R"({"holderIdentity":"x","leaseTransitions":9223372036854775807})",
                            R"({"holderIdentity":7,"leaseTransitions":"many"})", R"([])", R"("x")"}) {
     all.clear();
@@ -101,7 +101,7 @@ TEST_F(ElectionTest, ALeaseThatSaysNonsenseIsTakenAndPutRight) {
   }
 }
 
-TEST_F(ElectionTest, AHolderWhoseLeaseIsTakenStopsAndTakesItBackWhenItExpires) {
+TEST_F(ElectionTest, AHolderStopsWhenItsLeaseIsTakenAndReacquiresAfterExpiry) {
   run("a");
   scheduler.advance(3s);
   kube::Json lease = *cluster.object(kube::kLeases, "lease", "ns");
@@ -115,7 +115,7 @@ TEST_F(ElectionTest, AHolderWhoseLeaseIsTakenStopsAndTakesItBackWhenItExpires) {
   EXPECT_EQ(all[0]->changes, 3);
 }
 
-TEST_F(ElectionTest, AfterAResignationTheNextIsElectedImmediately) {
+TEST_F(ElectionTest, ElectsTheNextImmediatelyAfterAResignation) {
   run("a");
   scheduler.advance(3s);
   run("b");

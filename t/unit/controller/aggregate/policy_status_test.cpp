@@ -49,7 +49,7 @@ TEST(PolicyStatus, SumsUpTheReportsOfNodes) {
 }
 
 // Red when what a node said of a generation before counts against this one.
-TEST(PolicyStatus, ProblemsCountOfTheGenerationThatTheyAreOf) {
+TEST(PolicyStatus, CountsProblemsOfTheirOwnGeneration) {
   const auto words = summed({report("b", {says(kPolicy, 2, 0, 0, "spec.x: bad")}),
                              report("a", {says(kPolicy, 2, 0, 0, "spec.x: bad")}),
                              report("c", {says(kPolicy, 1, 0, 0, "old")})});
@@ -65,7 +65,7 @@ TEST(PolicyStatus, ProblemsCountOfTheGenerationThatTheyAreOf) {
   EXPECT_TRUE(condition(unread, "NotUsedAsWritten").is_true);
 }
 
-TEST(PolicyStatus, AConflictIsSaidWithDevicesAndNodes) {
+TEST(PolicyStatus, ReportsAConflictWithDevicesAndNodes) {
   const auto words = summed({report("a", {says(kOther, 1, 5, 2, "", {{"conflict", 3}})}),
                              report("b", {says(kOther, 1, 1, 0, "", {{"conflict", 1}})})});
   const Condition conflict = condition(status_of({.generation = 1}, words.at(kOther), {}, "t"), "Conflict");
@@ -81,7 +81,7 @@ reports::PolicyReport overruled(const reports::PolicyRef& policy, int64_t device
 }
 
 // Red when a conflict within one kind is not told, or not who wins it and where.
-TEST(PolicyStatus, AConflictWithinOneKindNamesWhoWinsAndWhere) {
+TEST(PolicyStatus, ReportsTheWinnerAndNodesOfAConflictWithinOneKind) {
   const auto words = summed(
       {report("a", {says(kPolicy, 1, 2, 2)}), report("b", {overruled(kPolicy, 3, "ns/first")}),
        report("c", {overruled(kPolicy, 4, "ns/first")}), report("d", {overruled(kPolicy, 5, "ns/second")})});
@@ -93,7 +93,7 @@ TEST(PolicyStatus, AConflictWithinOneKindNamesWhoWinsAndWhere) {
       "12 devices on 3 nodes, first b: policy ns/first (and 1 other) has precedence by priority and name, and offers them differently");
 }
 
-TEST(PolicyStatus, BothConflictsAreSaid) {
+TEST(PolicyStatus, ReportsBothConflicts) {
   reports::PolicyReport both = overruled(kOther, 1, "e1");
   both.hidden = {{"conflict", 2}};
   const Condition conflict =
@@ -104,7 +104,7 @@ TEST(PolicyStatus, BothConflictsAreSaid) {
 }
 
 // Red when a fleet whose nodes each name another winner takes memory without bound, or a message.
-TEST(PolicyStatus, OfManyWinnersSomeAreCounted) {
+TEST(PolicyStatus, CountsSomeOfManyWinners) {
   std::vector<reports::NodeReport> reports;
   for (int i = 100; i < 300; ++i)
     reports.push_back(
@@ -116,7 +116,7 @@ TEST(PolicyStatus, OfManyWinnersSomeAreCounted) {
             600u);
 }
 
-TEST(PolicyStatus, OfTwoWritersOnePrecedes) {
+TEST(PolicyStatus, OneOfTwoWritersPrecedes) {
   const auto precede = [](const std::string& one, const std::string& other) {
     EXPECT_TRUE(precedes({one, "z"}, {other, "a"})) << one << " " << other;
     EXPECT_FALSE(precedes({other, "a"}, {one, "z"})) << one << " " << other;
@@ -134,7 +134,7 @@ TEST(PolicyStatus, OfTwoWritersOnePrecedes) {
 }
 
 // Red when who has written it makes a status another one: two that say the same would write for ever.
-TEST(PolicyStatus, WhoSaysItIsNotWhatItSays) {
+TEST(PolicyStatus, IgnoresTheManagerInComparisons) {
   PolicyStatus one{.writer = {"0.1.0", "a"}, .observed_generation = 3}, other = one;
   other.writer = {"0.2.0", "b"};
   EXPECT_TRUE(one.says_the_same(other));
@@ -146,7 +146,7 @@ TEST(PolicyStatus, WhoSaysItIsNotWhatItSays) {
 }
 
 // Red when a status that says the same is another one each time: it would be written for ever.
-TEST(PolicyStatus, TimesChangeOnlyWithWhatTheyAreOf) {
+TEST(PolicyStatus, TransitionTimesChangeWithTheirConditionOnly) {
   const auto words = summed({report("a", {says(kPolicy, 1, 2, 2)})});
   const PolicyStatus first = status_of({.generation = 1}, words.at(kPolicy), {}, "10:00");
   EXPECT_EQ(status_of({.generation = 1}, words.at(kPolicy), first, "11:00"), first);
@@ -156,7 +156,7 @@ TEST(PolicyStatus, TimesChangeOnlyWithWhatTheyAreOf) {
   EXPECT_EQ(condition(second, "Accepted").since, "10:00");
 }
 
-TEST(PolicyStatus, ComesBackAsItWasWritten) {
+TEST(PolicyStatus, RoundTrips) {
   const auto words = summed({report("a", {says(kPolicy, 1, 2, 1, "spec.x: \"bad\"\n", {{"conflict", 1}})})});
   PolicyStatus status =
       status_of({.generation = 1, .problem = "p"}, words.at(kPolicy), {}, "2026-11-21T00:17:41Z");
@@ -176,7 +176,7 @@ TEST(PolicyStatus, ADuplicatePolicyInAReportCountsOnce) {
 }
 
 // Red when whoever writes reports with ever other names takes memory for ever, or when what a fleet says alike is kept for each.
-TEST(PolicyStatus, ReportsThatEndAreForgotten) {
+TEST(PolicyStatus, ForgetsDeletedReports) {
   SharedWords shared;
   std::map<std::string, NodeWords> nodes;
   for (int round = 0; round < 100; ++round) {

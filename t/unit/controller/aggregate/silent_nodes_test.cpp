@@ -62,7 +62,7 @@ struct SilentNodesTest : testing::Test {
 };
 
 // Red when a daemon that is gone is not seen within two minutes, or not forgotten when it is back.
-TEST_F(SilentNodesTest, AReportSaysSinceWhenItsDaemonIsSilentAndNoLonger) {
+TEST_F(SilentNodesTest, MarksAndClearsSilenceInReports) {
   start();
   EXPECT_EQ(nodes->leases(), 3u) << "another Lease is no node's";
   live(90s, {"a"});
@@ -97,7 +97,7 @@ TEST_F(SilentNodesTest, ASuccessorSeesSilentNodesImmediately) {
 }
 
 // Red when an outage of the API server, in which nobody can renew, marks a whole fleet.
-TEST_F(SilentNodesTest, AnOutageOfTheApiServerIsNoSilence) {
+TEST_F(SilentNodesTest, IgnoresAnOutageOfTheApiServer) {
   start();
   cluster.set_network(fake::FakeCluster::Network::kRefused);
   scheduler.advance(20min);
@@ -111,7 +111,7 @@ TEST_F(SilentNodesTest, AnOutageOfTheApiServerIsNoSilence) {
 }
 
 // Red when a report is made for a node that writes none, or when one that may not be written is asked for all the time.
-TEST_F(SilentNodesTest, AReportThatCannotBeMarkedStaysUnchanged) {
+TEST_F(SilentNodesTest, LeavesAnUnwritableReportUnchanged) {
   start();
   cluster.remove(kube::kNodeDeviceReports, "b");
   live(3min, {"a", "b", "without-report"});

@@ -20,7 +20,7 @@ struct SummingTest : testing::Test {
 };
 
 // Red when a fleet is summed up in one go, whatever its size: the bound of a turn is words.
-TEST_F(SummingTest, AStepTakesNoMoreThanItMay) {
+TEST_F(SummingTest, BoundsTheWorkOfAStep) {
   for (int i = 100; i < 200; ++i) put("n" + std::to_string(i), {{kFirst, 1}, {kSecond, 2}});
   Summing sum(shared);
   size_t steps = 0;
@@ -36,7 +36,7 @@ TEST_F(SummingTest, AStepTakesNoMoreThanItMay) {
   EXPECT_EQ(sum.of(kFirst).problem_nodes.at(1), 100);
 }
 
-TEST_F(SummingTest, ANodeThatSaysMoreThanAStepMayTakeIsSummedUpAlone) {
+TEST_F(SummingTest, SumsUpAnOversizedNodeAlone) {
   put("a", {{kFirst, 1}, {kSecond, 1}});
   put("b", {{kFirst, 1}, {kSecond, 1}});
   Summing sum(shared);
@@ -46,7 +46,7 @@ TEST_F(SummingTest, ANodeThatSaysMoreThanAStepMayTakeIsSummedUpAlone) {
   EXPECT_EQ(sum.of(kFirst).selected, 2);
 }
 
-TEST_F(SummingTest, WithoutNodesThereIsNoSummary) {
+TEST_F(SummingTest, ReturnsNoSummaryWithoutNodes) {
   Summing sum(shared);
   EXPECT_TRUE(sum.step(nodes, 100));
   EXPECT_EQ(sum.of(kFirst).selected, 0);
@@ -57,7 +57,7 @@ TEST_F(SummingTest, WithoutNodesThereIsNoSummary) {
 
 // Red when what changes between two steps breaks the sum, is counted twice, or is taken for another policy whose name has the
 // memory of one that nobody says any more.
-TEST_F(SummingTest, NodesComeAndGoMeanwhile) {
+TEST_F(SummingTest, HandlesNodesThatComeAndGo) {
   for (int i = 10; i < 30; ++i) put("n" + std::to_string(i), {{kFirst, 1}});
   put("gone", {{{"SriovResourcePolicy", "ns", "only-here"}, 7}});
   Summing sum(shared);

@@ -59,7 +59,7 @@ struct UnreadPoliciesTest : testing::Test {
   std::optional<Aggregator> aggregator;
 };
 
-TEST_F(UnreadPoliciesTest, APolicyInANamespaceThatNoDaemonReadsIsReportedOnce) {
+TEST_F(UnreadPoliciesTest, ReportsAPolicyInAnUnreadNamespaceOnce) {
   put_policy("theirs", "lost");
   start();
   scheduler.advance(50s);
@@ -86,7 +86,7 @@ TEST_F(UnreadPoliciesTest, APolicyInANamespaceThatNoDaemonReadsIsReportedOnce) {
 }
 
 // Red when a second release, with daemons and a namespace of its own, is told that its policies have no effect.
-TEST_F(UnreadPoliciesTest, ANamespaceOfWhichANodeReportsAPolicyIsRead) {
+TEST_F(UnreadPoliciesTest, TreatsANamespaceInReportsAsRead) {
   put_policy("others", "p");
   put_policy("others", "selects-no-node");
   put_report("n2", {"others"});
@@ -104,7 +104,7 @@ TEST_F(UnreadPoliciesTest, ANamespaceOfWhichANodeReportsAPolicyIsRead) {
 }
 
 // Red when it is said before reports are known, as after an election.
-TEST_F(UnreadPoliciesTest, NothingIsConcludedBeforeReportsAreListed) {
+TEST_F(UnreadPoliciesTest, ConcludesNothingBeforeReportsAreListed) {
   put_policy("others", "p");
   put_report("n2", {"others"});
   cluster.deny("nodedevicereports");
@@ -114,7 +114,7 @@ TEST_F(UnreadPoliciesTest, NothingIsConcludedBeforeReportsAreListed) {
 }
 
 // Red when many policies flood the log or the API server.
-TEST_F(UnreadPoliciesTest, ManyAreBounded) {
+TEST_F(UnreadPoliciesTest, BoundsTheReport) {
   for (int i = 0; i < 200; ++i) put_policy("theirs", "p" + std::to_string(i));
   start();
   scheduler.advance(10min);

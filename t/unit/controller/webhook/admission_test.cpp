@@ -54,7 +54,7 @@ bool says(const fake::WireEnd& end, std::string_view text) {
   return end.sent.find(text) != std::string::npos;
 }
 
-TEST(Admission, AReviewIsJudgedAndLoggedWithItsUser) {
+TEST(Admission, JudgesAndLogsAReviewWithItsUser) {
   World world;
   const auto refused = world.client(request(review_of()));
   world.time.advance(10ms);
@@ -68,7 +68,7 @@ TEST(Admission, AReviewIsJudgedAndLoggedWithItsUser) {
 }
 
 // Red when what takes long is refused, waited for for ever, or answered without a word of it.
-TEST(Admission, AReviewThatTakesTooLongIsAllowedWithAWarning) {
+TEST(Admission, AllowsASlowReviewWithAWarning) {
   World world;
   world.selectors.hang_next = 1;
   world.selectors.keeps_hung_work = true;
@@ -149,7 +149,7 @@ TEST(Admission, KindsWithoutExpressionsHaveTheirOwnWorkers) {
   EXPECT_EQ(world.selectors.jobs, 4u);
 }
 
-TEST(Admission, ABodyThatIsNotWholeInTimeIsNotWaitedFor) {
+TEST(Admission, DropsABodyThatArrivesTooLate) {
   World world;
   const std::string whole = review_of();
   const auto slow = world.client(request(whole.substr(0, 20), "POST", "application/json", whole.size()));
@@ -163,7 +163,7 @@ TEST(Admission, ABodyThatIsNotWholeInTimeIsNotWaitedFor) {
   EXPECT_EQ(world.executor.jobs + world.selectors.jobs, 0u);
 }
 
-TEST(Admission, OthersThanReviewsAreTurnedAway) {
+TEST(Admission, RefusesRequestsThatAreNoReviews) {
   World world;
   const auto got = world.client(request("", "GET"));
   const auto text = world.client(request(review_of(), "POST", "text/plain"));
@@ -179,7 +179,7 @@ TEST(Admission, OthersThanReviewsAreTurnedAway) {
 }
 
 // Red when clients together can have more memory than there is for them, or when it is not given back.
-TEST(Admission, BodiesTogetherAreBounded) {
+TEST(Admission, BoundsTheMemoryOfAllBodies) {
   World world;
   std::vector<std::shared_ptr<fake::WireEnd>> clients;
   const std::string half(kReviewBytesMax / 2, ' ');

@@ -56,7 +56,7 @@ TEST(ClassJudgement, AnExpressionThatDoesNotCompileIsAnErrorWithItsColumn) {
 }
 
 // A PF without an interface. Red when the first selector that people copy ends the allocation of a claim on all nodes without a warning.
-TEST(ClassJudgement, AnUnguardedPFNameIsWarnedOf) {
+TEST(ClassJudgement, WarnsAboutAnUnguardedPFName) {
   const std::string said =
       said_of_class(class_of("device.attributes['sriovnetwork.k8snetworkplumbingwg.io'].PFName == 'ens1f0'"));
   EXPECT_NE(said.find("PFName is absent where the PF has no interface"), std::string::npos) << said;
@@ -64,7 +64,7 @@ TEST(ClassJudgement, AnUnguardedPFNameIsWarnedOf) {
 }
 
 // Red when what a device has by itself is warned of, or what none has is not.
-TEST(ClassJudgement, AttributesThatNoDeviceHasByItselfAreWarnedOf) {
+TEST(ClassJudgement, WarnsAboutAttributesThatNoDevicePublishes) {
   for (
       const char* known :
       {"device.attributes['sriovnetwork.k8snetworkplumbingwg.io'].?PFName.orValue('') == 'ens1f0'",
@@ -102,7 +102,7 @@ TEST(ClassJudgement, AttributesThatNoDeviceHasByItselfAreWarnedOf) {
       said_of_class(class_of("device.attributes['dra.networking'].?zone.orValue('') == 'a'")));
 }
 
-TEST(ClassJudgement, ItsConfigurationsAreJudgedAsThoseOfClaims) {
+TEST(ClassJudgement, JudgesConfigurationsLikeThoseOfClaims) {
   const std::string config =
       "  config:\n  - opaque:\n      driver: sriovnetwork.k8snetworkplumbingwg.io\n      parameters: {apiVersion: "
       "sriovnetwork.k8snetworkplumbingwg.io/v1alpha1, kind: VfConfig, ";
@@ -133,7 +133,7 @@ TEST(ClassJudgement, WorkIsBounded) {
 }
 
 // Red when of many the last are lost and not counted.
-TEST(ClassJudgement, OfManyUnknownAttributesOnlySomeAreReported) {
+TEST(ClassJudgement, ReportsSomeOfManyUnknownAttributes) {
   std::string many = "device.driver == 'dra.networking'";
   for (int i = 0; i < 150; ++i)
     many += " && device.attributes['dra.networking'].a" + std::to_string(i) + " == 1";
@@ -144,7 +144,7 @@ TEST(ClassJudgement, OfManyUnknownAttributesOnlySomeAreReported) {
   EXPECT_LT(judged->warnings.kept(), 30u);
 }
 
-TEST(ClassJudgement, OurOwnClassesAreSound) {
+TEST(ClassJudgement, AcceptsTheExampleClasses) {
   size_t judged_ones = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(SLICED_CONFIG)) {
     if (entry.path().extension() != ".yaml") continue;

@@ -39,7 +39,7 @@ std::string said(const std::optional<Judgement>& judged) {
 
 // Red when a judge says other words than those that everybody else is tested against (t/cluster/admission_test.go), or lets
 // something through.
-TEST(Judgement, WhatIsRefusedIsRefusedWithItsWords) {
+TEST(Judgement, RefusalsMatchTheGoldenFile) {
   const auto rows = documents_in(SLICED_FIXTURES "/refused.yaml");
   EXPECT_GT(rows.size(), 70u);
   for (const kube::Json& row : rows) {
@@ -54,7 +54,7 @@ TEST(Judgement, WhatIsRefusedIsRefusedWithItsWords) {
   }
 }
 
-TEST(Judgement, ExamplesAreSound) {
+TEST(Judgement, AcceptsTheExamples) {
   size_t judged_ones = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(SLICED_CONFIG "/examples")) {
     if (entry.path().extension() != ".yaml") continue;
@@ -82,7 +82,7 @@ std::string opaque(const std::string& more, const std::string& driver = kDrivers
 }
 
 // Red when a claim is refused for what others are asked to do, or when ours is let through in either kind or version.
-TEST(Judgement, OfClaimsOnlyOurConfigurationsAreJudged) {
+TEST(Judgement, JudgesOnlyConfigurationsOfOurDriverInClaims) {
   const auto of = [](const std::string& text) { return said(judge(object_of(text), kDrivers, "apps")); };
   EXPECT_EQ(of(claim(opaque("ifName: net1"))), "");
   EXPECT_EQ(of(claim("{opaque: {driver: gpu.example.com, parameters: {kind: GpuConfig, ifNames: net1}}}")),
@@ -119,7 +119,7 @@ std::string claim_of_class(const std::string& class_name, const std::string& con
 }
 
 // Red when a claim whose pod would start without its interface is stored without a warning, or one of another driver is warned of.
-TEST(Judgement, AConfigurationThatNodesWouldIgnoreIsAWarning) {
+TEST(Judgement, WarnsAboutAConfigurationThatNodesIgnore) {
   const auto said_of = [](const std::string& yaml, const Drivers& drivers = kDrivers) {
     return said(judge(object_of(yaml), drivers));
   };
@@ -189,7 +189,7 @@ TEST(Judgement, SelectorsOfClaimsAndTemplatesAreJudged) {
 }
 
 // A claim names definitions of its own namespace; of a file that does not say which that is, nobody knows.
-TEST(Judgement, AClaimsNamespaceIsItsOwnOrTheRequests) {
+TEST(Judgement, UsesTheNamespaceOfTheClaimOrRequest) {
   const std::string other = opaque("netAttachDefName: net-a, netAttachDefNamespace: infra");
   const std::string words =
       "ResourceClaim c: spec.devices.config[0].opaque.parameters.netAttachDefNamespace is \"infra\"; a claim names "
@@ -199,7 +199,7 @@ TEST(Judgement, AClaimsNamespaceIsItsOwnOrTheRequests) {
   EXPECT_EQ(said(judge(object_of(claim(other, "ResourceClaim", "name: c")), kDrivers)), "");
 }
 
-TEST(Judgement, EveryConfigurationIsLookedAt) {
+TEST(Judgement, JudgesEveryConfiguration) {
   EXPECT_EQ(said(judge(object_of(claim(opaque("ifName: a/b") + "," + opaque("driver: x"))), kDrivers))
                     .find("config[1]") != std::string::npos,
             true);
@@ -207,7 +207,7 @@ TEST(Judgement, EveryConfigurationIsLookedAt) {
 
 // Red when what a claim costs grows with the square of its configurations, or of its requests: a user writes both, and reviews that
 // wait for longer than a second are not judged.
-TEST(Judgement, AClaimCostsAsMuchAsItIsLong) {
+TEST(Judgement, CostGrowsWithTheLengthOfAClaim) {
   const auto judging = [](size_t requests, size_t configs) -> std::function<void()> {
     std::string yaml =
         "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c, namespace: apps}\nspec: "
@@ -230,7 +230,7 @@ TEST(Judgement, AClaimCostsAsMuchAsItIsLong) {
 }
 
 // Red when a name passes that no API server takes, or one that all take does not.
-TEST(Judgement, NamesAreThoseThatAnApiServerTakes) {
+TEST(Judgement, AcceptsTheNamesThatAnApiServerAccepts) {
   const std::pair<const char*, const char*> kinds[] = {
       {"SriovResourcePolicy", "sriovnetwork.k8snetworkplumbingwg.io/v1alpha1"},
       {"DeviceAttributes", "sriovnetwork.k8snetworkplumbingwg.io/v1alpha1"},
@@ -265,7 +265,7 @@ TEST(Judgement, NamesAreThoseThatAnApiServerTakes) {
       "name"));
 }
 
-TEST(Judgement, KindsThatAreMeantToBeOurs) {
+TEST(Judgement, RecognizesMisspelledKinds) {
   EXPECT_EQ(
       said(judge(object_of("apiVersion: v1\nkind: SriovResourcePolicy\nmetadata: {name: p}\n"), kDrivers)),
       "SriovResourcePolicy: apiVersion is \"v1\", expected sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\n");
@@ -277,7 +277,7 @@ TEST(Judgement, KindsThatAreMeantToBeOurs) {
 }
 
 // A selector near its bounds is warned of, one that nobody had time for is said to be so.
-TEST(Judgement, WhatASelectorCosts) {
+TEST(Judgement, BoundsTheCostOfASelector) {
   const auto policy = object_of(
       "apiVersion: networking.dra.io/v1alpha1\nkind: DeviceExposurePolicy\nmetadata: {name: e}\n"
       "spec: {selector: {cel: 'device.attributes[\"dra.networking\"].type == \"pf\"'}}\n");
@@ -291,7 +291,7 @@ TEST(Judgement, WhatASelectorCosts) {
 }
 
 // Red when the likeliest mistake, a policy in a namespace that no daemon looks at, is told of by nobody.
-TEST(Judgement, PoliciesInANamespaceThatIsNotWatchedAreWarnedOf) {
+TEST(Judgement, WarnsAboutPoliciesInAnUnwatchedNamespace) {
   Drivers drivers = kDrivers;
   const auto warned = [&](const std::string& text, const std::string& request = "") {
     const auto judged = judge(object_of(text), drivers, request);

@@ -62,7 +62,7 @@ TEST(JudgeNetwork, ReportsTheErrorsOfNodes) {
   }
 }
 
-TEST(JudgeNetwork, ADefinitionTooLongForTheCheckpointIsRefused) {
+TEST(JudgeNetwork, RefusesADefinitionTooLongForTheCheckpoint) {
   const auto judged = judge_network(definition(R"({"type":"sriov"})" + std::string(17u << 10, ' ')));
   EXPECT_EQ(texts(judged, judged.errors),
             std::vector<std::string>{
@@ -102,7 +102,7 @@ std::string answer_to(const Json& object, const char* operation = "CREATE") {
 }
 
 // Red when a definition that Multus runs is kept from a cluster, or one whose author says that it is for us is stored with an error.
-TEST(JudgeNetwork, TheWebhookRefusesThoseThatSayTheyAreForUs) {
+TEST(JudgeNetwork, RefusesOnlyDefinitionsMarkedForTheDriver) {
   const std::string bad = R"({"type":"sriov","Vlan":5})";
   const auto others = kube::decode_json(answer_to(definition(bad)));
   EXPECT_EQ(*others->find({"response", "allowed"}), Json(true));
@@ -127,7 +127,7 @@ TEST(JudgeNetwork, TheWebhookRefusesThoseThatSayTheyAreForUs) {
             std::string::npos);
 }
 
-TEST(JudgeNetwork, ClassesNameDefinitionsOfOtherNamespaces) {
+TEST(JudgeNetwork, ClassesMustNameTheNamespaceOfADefinition) {
   NetworkNames names;
   const auto classes = kube::decode_yaml(R"(
 apiVersion: resource.k8s.io/v1

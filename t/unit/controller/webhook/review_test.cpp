@@ -75,7 +75,7 @@ TEST(Review, ARefusalNamesItsFieldsAsCauses) {
 }
 
 // Red when a class is refused for a selector that the API server, which is newer, has compiled before it asked.
-TEST(Review, SelectorsOfClassesAreTheServers) {
+TEST(Review, LeavesSelectorsOfClassesToTheServer) {
   const auto of = [](const std::string& expression, const std::string& config) {
     return webhook::review(
         asked(
@@ -111,7 +111,7 @@ TEST(Review, AnExpressionThatDoesNotCompileIsRefusedWithItsColumn) {
   EXPECT_NE(review.why.find("column "), std::string::npos) << review.why;
 }
 
-TEST(Review, WarningsComeBackWithWhatIsAllowed) {
+TEST(Review, ReturnsWarningsWithAllowedObjects) {
   const Review review = webhook::review(asked("CREATE", kWarned), kDrivers);
   EXPECT_TRUE(is_allowed(review));
   const kube::Json response = response_of(review);
@@ -144,7 +144,7 @@ TEST(Review, OtherKindsAreAllowed) {
       kDrivers)));
 }
 
-TEST(Review, AnInvalidRequestIsNoReview) {
+TEST(Review, RefusesAnInvalidRequest) {
   for (const char* body :
        {"", "{", "null", "[]", "garbage \xff\xfe", R"({"kind":"AdmissionReview"})",
         R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1beta1","request":{"uid":"u"}})",
@@ -161,7 +161,7 @@ TEST(Review, AnInvalidRequestIsNoReview) {
   }
 }
 
-TEST(Review, ABodyThatIsNoObjectIsSaidToBeNone) {
+TEST(Review, RefusesABodyThatIsNoObject) {
   for (const char* body : {"garbage", "[]", "{"})
     EXPECT_EQ(webhook::review(body, kDrivers).body, "no AdmissionReview: the body is no JSON object\n")
         << body;
@@ -186,7 +186,7 @@ TEST(Review, APolicyThatCannotBeReadIsRefused) {
   EXPECT_EQ(kObjectLimits.nodes_max, watchers::kPolicyLimits.nodes_max);
 }
 
-TEST(Review, ManyMistakesMakeABoundedAnswer) {
+TEST(Review, BoundsTheAnswerToManyMistakes) {
   std::string fields = R"("a0":1)";
   for (int i = 1; i < 20'000; ++i) fields += ",\"" + std::string(50, 'x') + std::to_string(i) + "\":1";
   const Review review = webhook::review(

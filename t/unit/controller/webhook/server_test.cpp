@@ -115,7 +115,7 @@ TEST_F(WebhookServerTest, CurlGetsTheErrorText) {
 }
 
 // Red when nobody is served once the certificate comes, when a replaced one is not used, or when half of a replacement is.
-TEST_F(WebhookServerTest, ACertificateMayComeLateAndBeReplaced) {
+TEST_F(WebhookServerTest, LoadsALateOrReplacedCertificate) {
   reactor::ThreadExecutor executor(loop);
   Server server(ports(executor), places(), {"a", "b"});
   ASSERT_TRUE(run_until([&] { return log.count("TLS certificate not usable") == 1; }))
@@ -131,7 +131,7 @@ TEST_F(WebhookServerTest, ACertificateMayComeLateAndBeReplaced) {
   EXPECT_NE(subject().find("CN=second"), std::string::npos);
 }
 
-TEST_F(WebhookServerTest, AnAddressThatIsTakenIsTriedAgain) {
+TEST_F(WebhookServerTest, RetriesAnAddressInUse) {
   certify("first");
   reactor::ThreadExecutor executor(loop);
   auto taken = reactor::net::listen_tcp(loop, {"127.0.0.1", 0}, {}, [](auto, auto) {}).value();
