@@ -50,7 +50,7 @@ HostReadings small_host() {
   return host;
 }
 
-TEST(Affected, WhatConcernsItsFunctionAlone) {
+TEST(Affected, ConcernsOnlyItsFunction) {
   const HostReadings before = small_host();
   const auto changed = [&](const std::function<void(HostReadings&)>& change) {
     HostReadings now = before;
@@ -68,7 +68,7 @@ TEST(Affected, WhatConcernsItsFunctionAlone) {
   EXPECT_EQ(changed([&](auto& now) { now.functions.at(pf).vfs.at(vf) = 7; }), (Functions{pf, vf}));
 }
 
-TEST(Affected, WhatMayConcernOthers) {
+TEST(Affected, ConcernsOtherDevices) {
   const HostReadings before = small_host();
   const auto concerns_all = [&](const std::function<void(HostReadings&)>& change) {
     HostReadings now = before;
@@ -183,7 +183,7 @@ class Chance {
   const HostReadings whole_ = small_host();
 };
 
-TEST(Affected, ConcludingFromChangesGivesWhatConcludingFromEverythingGives) {
+TEST(Affected, IncrementalResultEqualsFullResult) {
   for (unsigned seed = 1; seed <= 40; ++seed) {
     Chance chance(seed);
     HostReadings host = small_host();
@@ -202,7 +202,7 @@ TEST(Affected, ConcludingFromChangesGivesWhatConcludingFromEverythingGives) {
 }
 
 // What nothing concerns is the same object as before.
-TEST(Affected, OneVfOfManyIsConcludedAlone) {
+TEST(Affected, ResolvesOneOfManyVfsAlone) {
   HostReadings host = small_host();
   InventoryBook book;
   book.take(host, {});

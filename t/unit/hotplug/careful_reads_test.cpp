@@ -30,12 +30,12 @@ struct CarefulReadsTest : testing::Test {
   }
 };
 
-TEST_F(CarefulReadsTest, NothingToDoIsDoneAtOnce) {
+TEST_F(CarefulReadsTest, CompletesImmediatelyWithoutReads) {
   ask({});
   EXPECT_EQ(all, 1);
 }
 
-TEST_F(CarefulReadsTest, OneThatHangsCostsItself) {
+TEST_F(CarefulReadsTest, AHangingReadCostsOnlyItself) {
   ask({answers("a", "1"), hangs("b"), answers("c", "2")});
   scheduler.advance(99ms);
   EXPECT_EQ(said, (std::vector<std::string>{"1", "2"}));
@@ -46,7 +46,7 @@ TEST_F(CarefulReadsTest, OneThatHangsCostsItself) {
   EXPECT_EQ(reads.hung(), 1u);
 }
 
-TEST_F(CarefulReadsTest, WhatStillHangsIsNotAskedAgain) {
+TEST_F(CarefulReadsTest, DoesNotRepeatAHangingRead) {
   ask({hangs("b")});
   scheduler.advance(100ms);
   const size_t jobs = executor.jobs;
@@ -57,7 +57,7 @@ TEST_F(CarefulReadsTest, WhatStillHangsIsNotAskedAgain) {
   EXPECT_EQ(all, 2);
 }
 
-TEST_F(CarefulReadsTest, WhenMostHangTheRestIsNotBegun) {
+TEST_F(CarefulReadsTest, SkipsTheRestIfMostReadsHang) {
   std::vector<CarefulReads::Ask> asks;
   for (int i = 0; i < 100; ++i) asks.push_back(hangs(std::to_string(i)));
   ask(std::move(asks));
@@ -67,7 +67,7 @@ TEST_F(CarefulReadsTest, WhenMostHangTheRestIsNotBegun) {
   EXPECT_EQ(all, 1);
 }
 
-TEST_F(CarefulReadsTest, ANewerAskOfAKeyReplacesTheWaitingAndFollowsTheRunning) {
+TEST_F(CarefulReadsTest, ANewerReadReplacesTheWaitingOneAndFollowsTheRunningOne) {
   ask({answers("a", "old"), hangs("x"), hangs("y"), hangs("z"), answers("b", "old b")});
   ask({answers("a", "new"), answers("b", "new b")});
   scheduler.advance(1s);

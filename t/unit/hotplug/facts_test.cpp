@@ -5,7 +5,7 @@
 namespace sliced::hotplug {
 namespace {
 
-TEST(PciAddress, ReadsWhatSysfsWrites) {
+TEST(PciAddress, ReadsTheFormatOfSysfs) {
   const struct {
     const char* why;
     const char* text;
@@ -34,7 +34,7 @@ TEST(PciAddress, ReadsWhatSysfsWrites) {
   }
 }
 
-TEST(PciAddress, DashedIsALabel) {
+TEST(PciAddress, DashedFormIsALabel) {
   EXPECT_EQ(PciAddress::decode("0000:3b:00.2")->dashed(), "0000-3b-00-2");
   EXPECT_EQ(PciAddress::decode("10000:3b:00.2")->dashed(), "10000-3b-00-2");
 }

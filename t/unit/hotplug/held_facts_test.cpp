@@ -31,13 +31,13 @@ struct HeldFactsTest : testing::Test {
   HeldFacts held;
 };
 
-TEST_F(HeldFactsTest, ABoundFunctionIsWhatItWas) {
+TEST_F(HeldFactsTest, PinsTheFactsOfABoundFunction) {
   const HostDevice before = host.at(kVf);
   bind();
   EXPECT_EQ(shown(), before);
 }
 
-TEST_F(HeldFactsTest, WhatBindingDoesNotChangeIsAsItIsNow) {
+TEST_F(HeldFactsTest, KeepsCurrentFactsThatBindingDoesNotChange) {
   bind();
   host.at(kVf).pf_name = "renamed";
   host.at(kVf).host_use = "enslaved to br0";
@@ -46,21 +46,21 @@ TEST_F(HeldFactsTest, WhatBindingDoesNotChangeIsAsItIsNow) {
   EXPECT_EQ(shown().driver, "iavf");
 }
 
-TEST_F(HeldFactsTest, AnotherFunctionBehindTheAddressIsItself) {
+TEST_F(HeldFactsTest, IgnoresPinnedFactsOfAnotherFunctionAtTheAddress) {
   bind();
   host.at(kVf).product = "154c";
   EXPECT_EQ(shown().driver, "vfio-pci");
   EXPECT_TRUE(is_back(&host.at(kVf), held.at(kVf))) << "nothing of before comes any more";
 }
 
-TEST_F(HeldFactsTest, WhatCannotBeReliedOnSaysSo) {
+TEST_F(HeldFactsTest, MarksFactsThatCannotBeReliedOn) {
   bind();
   host.at(kVf).broken = "half removed";
   EXPECT_EQ(shown().broken, "half removed");
   EXPECT_EQ(shown().driver, "vfio-pci");
 }
 
-TEST_F(HeldFactsTest, AFunctionThatIsGoneIsGoneAndALinkIsInAPod) {
+TEST_F(HeldFactsTest, OmitsARemovedFunctionAndKeepsALinkInAPod) {
   HostDevice link;
   link.id.text = "dummy0";
   link.netdev = Netdev{.name = "dummy0", .mtu = 1400};
@@ -74,12 +74,12 @@ TEST_F(HeldFactsTest, AFunctionThatIsGoneIsGoneAndALinkIsInAPod) {
   EXPECT_FALSE(is_back(nullptr, link));
 }
 
-TEST_F(HeldFactsTest, NothingIsMadeWhereNothingDiffers) {
+TEST_F(HeldFactsTest, ReturnsTheInventoryItselfIfNothingDiffers) {
   const InventoryPtr now = host.inventory();
   EXPECT_EQ(with_held(now, held), now);
 }
 
-TEST_F(HeldFactsTest, ItIsBackWithItsDriverAndItsInterfaceUnderItsName) {
+TEST_F(HeldFactsTest, ReturnsWithItsDriverAndInterfaceName) {
   const HostDevice before = host.at(kVf);
   const auto is_back_now = [&] { return is_back(&host.at(kVf), held.at(kVf)); };
   EXPECT_TRUE(is_back_now());

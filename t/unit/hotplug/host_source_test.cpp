@@ -116,7 +116,7 @@ struct HostSourceTest : testing::Test {
   const HostDevice* find(const std::string& id) const { return source->inventory()->find(id); }
 };
 
-TEST_F(HostSourceTest, TheFirstUpdateIsEverything) {
+TEST_F(HostSourceTest, TheFirstUpdateIsComplete) {
   tree.pci("0000:3b:00.0").driver("ice").netdev("ens1f0").sriov(8).vfs(2);
   start();
   EXPECT_TRUE(wire.on_event) << "events are heard before anything is read";
@@ -138,7 +138,7 @@ TEST_F(HostSourceTest, AnEmptyHostIsAnInitialSyncToo) {
   EXPECT_EQ(updates[0].now->devices.size(), 0u);
 }
 
-TEST_F(HostSourceTest, SaysNothingWhenNothingDiffers) {
+TEST_F(HostSourceTest, SendsNoUpdateWithoutAChange) {
   tree.pci("0000:3b:00.0").netdev("ens1f0");
   start_quietly();
   pci("change", "0000:3b:00.0");
@@ -151,7 +151,7 @@ TEST_F(HostSourceTest, SaysNothingWhenNothingDiffers) {
   EXPECT_EQ(source->counters().overflows, 1u);
 }
 
-TEST_F(HostSourceTest, SixtyFourVfsInPieces) {
+TEST_F(HostSourceTest, ReadsSixtyFourVfsInPieces) {
   auto pf = tree.pci("0000:3b:00.0").driver("ice").netdev("ens1f0").sriov(64);
   for (int i = 1; i <= 30; ++i)
     tree.pci("0000:5" + std::to_string(i / 10) + ":0" + std::to_string(i % 10) + ".0")
@@ -175,7 +175,7 @@ TEST_F(HostSourceTest, SixtyFourVfsInPieces) {
   EXPECT_LT(view->reads, 3 * reads_of_all + 64 * 8) << "what no event touched is not read again";
 }
 
-TEST_F(HostSourceTest, ANewPfIsFoundByItsEvents) {
+TEST_F(HostSourceTest, FindsANewPfByItsEvents) {
   start_quietly();
   tree.pci("0000:3b:00.0").driver("igb").netdev("eth0").sriov(7);
   pci("add", "0000:3b:00.0");
@@ -188,7 +188,7 @@ TEST_F(HostSourceTest, ANewPfIsFoundByItsEvents) {
   EXPECT_EQ(find("0000:3b:00.0")->netdev->oper_state, "up");
 }
 
-TEST_F(HostSourceTest, AFunctionThatGoesIsGoneAtItsEvent) {
+TEST_F(HostSourceTest, RemovesAFunctionAtItsEvent) {
   auto pf = tree.pci("0000:3b:00.0").sriov(8).vfs(4);
   start_quietly();
   const std::string last = pf.vf(3).address(), third = pf.vf(2).address();
@@ -206,7 +206,7 @@ TEST_F(HostSourceTest, AFunctionThatGoesIsGoneAtItsEvent) {
 
 // No event reports a change of an IOMMU group to its other members. Red when a NIC counts as sharing its group with a function that is
 // gone, of its own class or another, or not with one that came.
-TEST_F(HostSourceTest, PartnersInAnIommuGroupFollowItsMembers) {
+TEST_F(HostSourceTest, UpdatesIommuGroupPartnersWithTheirMembers) {
   const std::string nic = "0000:02:00.0", port = "0000:02:00.1", nvme = "0000:02:00.2",
                     bridge = "0000:02:00.3";
   const std::string members = "sys/kernel/iommu_groups/75/devices/";
@@ -260,7 +260,7 @@ TEST_F(HostSourceTest, PartnersInAnIommuGroupFollowItsMembers) {
   EXPECT_EQ(source->counters().full_scans, 1u) << "by events alone";
 }
 
-TEST_F(HostSourceTest, ADeadPfTakesItsVfsWithIt) {
+TEST_F(HostSourceTest, RemovesTheVfsOfADeadPf) {
   auto pf = tree.pci("0000:3b:00.0").netdev("ens1f0").sriov(8).vfs(2);
   const std::vector<std::string> all{pf.vf(0).address(), pf.vf(1).address(), "0000:3b:00.0"};
   start_quietly();
@@ -270,7 +270,7 @@ TEST_F(HostSourceTest, ADeadPfTakesItsVfsWithIt) {
   EXPECT_TRUE(source->inventory()->devices.empty());
 }
 
-TEST_F(HostSourceTest, ARemovalDuringAReadingIsNotUndoneByIt) {
+TEST_F(HostSourceTest, KeepsARemovalThatArrivesDuringARead) {
   auto pf = tree.pci("0000:3b:00.0").sriov(8).vfs(2);
   const std::string vf = pf.vf(1).address();
   tree.pci("0000:5b:00.0");
@@ -288,7 +288,7 @@ TEST_F(HostSourceTest, ARemovalDuringAReadingIsNotUndoneByIt) {
   for (const auto& update : updates) EXPECT_TRUE(update.added.empty()) << "it never came back";
 }
 
-TEST_F(HostSourceTest, AFunctionThatComesBackAtOnceIsFound) {
+TEST_F(HostSourceTest, FindsAFunctionThatReturnsImmediately) {
   auto pf = tree.pci("0000:3b:00.0").sriov(8).vfs(1);
   const std::string vf = pf.vf(0).address();
   start_quietly();
@@ -299,7 +299,7 @@ TEST_F(HostSourceTest, AFunctionThatComesBackAtOnceIsFound) {
 }
 
 // udev may say of one that it is gone when another has taken its place.
-TEST_F(HostSourceTest, WhatAnEventSaysIsGoneIsLookedForOnce) {
+TEST_F(HostSourceTest, LooksOnceForARemovedFunction) {
   auto pf = tree.pci("0000:3b:00.0").sriov(8).vfs(2, [](SysfsTree::Pci vf, int index) {
     vf.netdev("ens1f0v" + std::to_string(index));
   });
@@ -317,7 +317,7 @@ TEST_F(HostSourceTest, WhatAnEventSaysIsGoneIsLookedForOnce) {
 
 // netlink says at once that the interface is gone, udev takes its time to say the same of the function. Red
 // when only the interface is looked at.
-TEST_F(HostSourceTest, AFunctionThatWentWithItsInterfaceIsNotWaitedFor) {
+TEST_F(HostSourceTest, DoesNotWaitForAFunctionRemovedWithItsInterface) {
   auto vf = tree.pci("0000:3b:00.0")
                 .sriov(8)
                 .vfs(1, [](SysfsTree::Pci one, int) { one.driver("iavf").netdev("ens1f0v0"); })
@@ -332,7 +332,7 @@ TEST_F(HostSourceTest, AFunctionThatWentWithItsInterfaceIsNotWaitedFor) {
 
 // While udev stands still the kernel's word of an interface is all there is. Red when it is taken for a link
 // without a function, or for nothing.
-TEST_F(HostSourceTest, AFunctionThatComesWithItsInterfaceIsNotWaitedFor) {
+TEST_F(HostSourceTest, DoesNotWaitForAFunctionAddedWithItsInterface) {
   auto pf = tree.pci("0000:3b:00.0").sriov(8);
   start_quietly();
   auto vf = pf.vfs(1, [](SysfsTree::Pci one, int) { one.driver("iavf").netdev("ens1f0v0"); }).vf(0);
@@ -378,7 +378,7 @@ TEST_F(HostSourceTest, Rename) {
   EXPECT_EQ(updates.size(), 1u);
 }
 
-TEST_F(HostSourceTest, RenameToldByNetlinkAlone) {
+TEST_F(HostSourceTest, RenameReportedByNetlinkAlone) {
   tree.pci("0000:3b:00.0").driver("igb").netdev("eth0");
   tree.virtual_link("veth0");
   start_quietly();
@@ -393,7 +393,7 @@ TEST_F(HostSourceTest, RenameToldByNetlinkAlone) {
 }
 
 // Red when what is remembered keeps the former name: it would not be seen to leave, and stay guarded.
-TEST_F(HostSourceTest, RenamedAndGoneBeforeItWasRead) {
+TEST_F(HostSourceTest, RenamedAndRemovedBeforeItWasRead) {
   tree.pci("0000:3b:00.0").netdev("ens1");
   tree.default_route("ens1");
   start_quietly();
@@ -412,7 +412,7 @@ TEST_F(HostSourceTest, RenamedAndGoneBeforeItWasRead) {
 }
 
 // Red when a name alone decides: what has the former name by now would be renamed in its place.
-TEST_F(HostSourceTest, ARenameToldLateIsOfWhomItNames) {
+TEST_F(HostSourceTest, AssignsALateRenameToTheInterfaceThatItNames) {
   tree.pci("0000:3b:00.0").netdev("ens1");
   tree.pci("0000:3c:00.0").netdev("ens2");
   start_quietly();
@@ -488,7 +488,7 @@ TEST_F(HostSourceTest, RdmaAppears) {
   EXPECT_EQ(find("0000:3b:00.0")->rdma_device, "mlx5_0");
 }
 
-TEST_F(HostSourceTest, LinksComeAreEnslavedAndGo) {
+TEST_F(HostSourceTest, TracksLinksThatAppearAreEnslavedAndDisappear) {
   tree.pci("0000:3b:00.0").netdev("ens1");
   start_quietly();
   tree.bridge("br0");
@@ -511,7 +511,7 @@ TEST_F(HostSourceTest, LinksComeAreEnslavedAndGo) {
   EXPECT_EQ(updates[0].removed, std::vector<std::string>{"br0"});
 }
 
-TEST_F(HostSourceTest, AnOverflowReadsEverythingAgain) {
+TEST_F(HostSourceTest, ReadsEverythingAfterAnOverflow) {
   tree.pci("0000:3b:00.0");
   start_quietly();
   tree.pci("0000:5b:00.0");
@@ -525,7 +525,7 @@ TEST_F(HostSourceTest, AnOverflowReadsEverythingAgain) {
   EXPECT_EQ(updates[0].why, "events lost: netlink: ENOBUFS");
 }
 
-TEST_F(HostSourceTest, TheRescanCountsWhatEventsHadMissed) {
+TEST_F(HostSourceTest, TheRescanCountsChangesThatEventsMissed) {
   tree.pci("0000:3b:00.0").netdev("ens1");
   tree.pci("0000:3c:00.0").netdev("ens2");
   start_quietly();
@@ -546,7 +546,7 @@ TEST_F(HostSourceTest, TheRescanCountsWhatEventsHadMissed) {
   EXPECT_EQ(log.count("rescan found changes without events devices=2"), 1u);
 }
 
-TEST_F(HostSourceTest, ASlowReadThatHangsCostsThoseFactsOfThatDevice) {
+TEST_F(HostSourceTest, AHangingSlowReadCostsTheseFactsOfOneDevice) {
   tree.pci("0000:3b:00.0").netdev("ens1");
   tree.pci("0000:3c:00.0").netdev("ens2");
   view->hanging = {"sys/class/net/ens1/speed"};
@@ -569,7 +569,7 @@ TEST_F(HostSourceTest, ASlowReadThatHangsCostsThoseFactsOfThatDevice) {
   EXPECT_EQ(log.count("device read timed out"), 1u);
 }
 
-TEST_F(HostSourceTest, AFastReadThatHangsCostsItsDevice) {
+TEST_F(HostSourceTest, AHangingFastReadCostsOneDevice) {
   tree.pci("0000:3b:00.0").netdev("ens1");
   tree.pci("0000:3c:00.0").netdev("ens2");
   view->hanging = {"0000:3b:00.0/numa_node", "net/ens2/mtu"};
@@ -582,7 +582,7 @@ TEST_F(HostSourceTest, AFastReadThatHangsCostsItsDevice) {
   EXPECT_EQ(find("0000:3c:00.0")->numa_node, 0);
 }
 
-TEST_F(HostSourceTest, RoutesThatCannotBeReadGuardAsBefore) {
+TEST_F(HostSourceTest, KeepsHostUseIfRoutesCannotBeRead) {
   tree.pci("0000:3b:00.0").netdev("ens1");
   tree.default_route("ens1");
   start_quietly();
@@ -600,7 +600,7 @@ TEST_F(HostSourceTest, RoutesThatCannotBeReadGuardAsBefore) {
 }
 
 // Red when the guard stays with the name: a renamed interface would be offered with the node's default route.
-TEST_F(HostSourceTest, AGuardFollowsItsRenamedInterface) {
+TEST_F(HostSourceTest, HostUseFollowsARenamedInterface) {
   tree.pci("0000:3b:00.0").netdev("ens1");
   tree.default_route("ens1");
   start_quietly();
@@ -623,7 +623,7 @@ TEST_F(HostSourceTest, AGuardFollowsItsRenamedInterface) {
   EXPECT_EQ(find("0000:3b:00.0")->host_use, "default route through lan");
 }
 
-TEST_F(HostSourceTest, RepresentorsThatComeLater) {
+TEST_F(HostSourceTest, FindsLateRepresentors) {
   auto pf = tree.pci("0000:3b:00.0").driver("mlx5_core").netdev("ens1f0np0").sriov(8).vfs(2);
   tree.netdev_attr("ens1f0np0", "phys_port_name", "p0");
   start_quietly();
@@ -646,7 +646,7 @@ TEST_F(HostSourceTest, RepresentorsThatComeLater) {
         << "a representor never stands for the PF";
 }
 
-TEST_F(HostSourceTest, AHangLaterKeepsWhatWasKnown) {
+TEST_F(HostSourceTest, AHangKeepsEarlierFacts) {
   tree.pci("0000:3b:00.0").netdev("ens1");
   start_quietly();
   view->hanging = {"0000:3b:00.0/numa_node"};
@@ -661,7 +661,7 @@ TEST_F(HostSourceTest, AHangLaterKeepsWhatWasKnown) {
 
 // What stands upon an interface names it, and no event tells that it names it otherwise now. Red when only
 // the renamed interface is read: the host's use of it would be forgotten, and a device in use offered.
-TEST_F(HostSourceTest, WhatStandsOnARenamedInterfaceStillStandsOnIt) {
+TEST_F(HostSourceTest, StackedInterfacesFollowARename) {
   tree.pci("0000:3b:00.0").netdev("ens1");
   tree.virtual_link("macvlan0");
   tree.stack("macvlan0", "ens1");
@@ -754,7 +754,7 @@ TEST_F(HostUseWhileNamesChange, TheInterfaceIsRenamedAndATextAloneNamesIt) {
 }
 
 // No event has come yet when something else is read. Red when names of now are looked for among those of before.
-TEST_F(HostUseWhileNamesChange, TheInterfaceIsRenamedWithoutAWord) {
+TEST_F(HostUseWhileNamesChange, TheInterfaceIsRenamedWithoutAnEvent) {
   start_with_macvlan();
   tree.rename_netdev("ens1", "net0");
   something_else_goes();
@@ -824,7 +824,7 @@ TEST_F(HostUseWhileNamesChange, TheVlanItselfIsRenamed) {
 }
 
 // Another interface has the new name until its own event is read: neither may be lost.
-TEST_F(HostUseWhileNamesChange, TheVlanTakesANameThatAnotherHadBefore) {
+TEST_F(HostUseWhileNamesChange, TheVlanGetsAFormerNameOfAnother) {
   tree.virtual_link("data");
   start_with_vlan_on("ens1");
   tree.rename_netdev("data", "old");
@@ -842,14 +842,14 @@ TEST_F(HostUseWhileNamesChange, TheBondIsRenamed) {
 }
 
 // udev tells seconds later that an interface went which has been back for long, with the same ifindex.
-TEST_F(HostUseWhileNamesChange, TheVlanWasAwayAndALateWordTellsOfIt) {
+TEST_F(HostUseWhileNamesChange, TheVlanWasRemovedAndALateEventNamesIt) {
   start_with_vlan_on("ens1");
   net("remove", "storage", {{"IFINDEX", std::to_string(ifindex("storage"))}});
   something_else_goes();
   expect_used("default route through storage");
 }
 
-TEST_F(HostUseWhileNamesChange, TheVlanIsMadeAgainAndALateWordTellsOfTheFormer) {
+TEST_F(HostUseWhileNamesChange, TheVlanIsCreatedAgainAndALateEventNamesTheFormer) {
   start_with_vlan_on("ens1");
   const int former = ifindex("storage");
   tree.netdev_attr("storage", "ifindex", "77");
@@ -861,7 +861,7 @@ TEST_F(HostUseWhileNamesChange, TheVlanIsMadeAgainAndALateWordTellsOfTheFormer) 
 }
 
 // A macvlan stays here when its interface goes to a pod. No event tells that it has its interface back.
-TEST_F(HostUseWhileNamesChange, TheInterfaceComesBackBelowWhatStoodOnIt) {
+TEST_F(HostUseWhileNamesChange, TheInterfaceReturnsBelowItsStack) {
   start_with_macvlan();
   const int index = ifindex("ens1");
   tree.remove(tree.netdev_path("macvlan0") + "/lower_ens1");
@@ -879,7 +879,7 @@ TEST_F(HostUseWhileNamesChange, TheInterfaceComesBackBelowWhatStoodOnIt) {
 }
 
 // The kernel tells of routes by ifindex, also of an interface that has not been read.
-TEST_F(HostUseWhileNamesChange, WhatIsMixedKeepsTheUseUntilItIsRead) {
+TEST_F(HostUseWhileNamesChange, KeepsHostUseUntilAMixedStateIsRead) {
   tree.virtual_link("macvlan0");
   tree.stack("macvlan0", "ens1");
   start();
@@ -901,7 +901,7 @@ TEST_F(HostUseWhileNamesChange, WhatIsMixedKeepsTheUseUntilItIsRead) {
 }
 
 // Of which policies may give devices away. Red when a use that is more than default routes counts as such.
-TEST_F(HostUseWhileNamesChange, DefaultRoutesAloneAreAKindOfUse) {
+TEST_F(HostUseWhileNamesChange, DefaultRoutesAloneAreHostUse) {
   tree.vlan("storage", 9, "ens1");
   tree.bridge("br0");
   start();
@@ -948,7 +948,7 @@ struct HostUseWhileALinkIsMissing : HostUseWhileNamesChange {
 };
 
 // Red when all functions stay withheld.
-TEST_F(HostUseWhileALinkIsMissing, WhatNothingPointsToIsFreeOnceItsReadingsStayTheSame) {
+TEST_F(HostUseWhileALinkIsMissing, FreesAnInterfaceWithoutUsersOnceReadsAreStable) {
   miss();
   start();
   read(HostSource::kMissingReadings - 1);
@@ -959,7 +959,7 @@ TEST_F(HostUseWhileALinkIsMissing, WhatNothingPointsToIsFreeOnceItsReadingsStayT
 }
 
 // Red when the interface that cannot be found frees a function that it stands on.
-TEST_F(HostUseWhileALinkIsMissing, WhatItMayStandOnStaysWithheld) {
+TEST_F(HostUseWhileALinkIsMissing, WithholdsAPossibleLowerInterface) {
   tree.symlink("../hidden", tree.netdev_path("ens1") + "/upper_hidden");
   miss();
   start();
@@ -968,7 +968,7 @@ TEST_F(HostUseWhileALinkIsMissing, WhatItMayStandOnStaysWithheld) {
   EXPECT_EQ(find(kOther)->host_use, "");
 }
 
-TEST_F(HostUseWhileALinkIsMissing, WhatItMayStandOnThroughOthersStaysWithheld) {
+TEST_F(HostUseWhileALinkIsMissing, WithholdsAPossibleIndirectLowerInterface) {
   tree.vlan("storage", 9, "ens1");
   tree.bond("bond0");
   tree.enslave("ens2", "bond0");
@@ -981,7 +981,7 @@ TEST_F(HostUseWhileALinkIsMissing, WhatItMayStandOnThroughOthersStaysWithheld) {
 }
 
 // It may be the function's own.
-TEST_F(HostUseWhileALinkIsMissing, AFunctionWhoseInterfaceIsNotFoundStaysWithheld) {
+TEST_F(HostUseWhileALinkIsMissing, WithholdsAFunctionWhoseInterfaceIsNotFound) {
   tree.remove_netdev("ens1");
   tree.pci(kUsed).driver("ice");
   tree.remove_netdev("ens2");
@@ -994,7 +994,7 @@ TEST_F(HostUseWhileALinkIsMissing, AFunctionWhoseInterfaceIsNotFoundStaysWithhel
 }
 
 // The route of before may lead through the same interface, of which nothing is known any more.
-TEST_F(HostUseWhileALinkIsMissing, WhatWasInUseThroughAnotherInterfaceStaysSo) {
+TEST_F(HostUseWhileALinkIsMissing, KeepsIndirectHostUse) {
   tree.virtual_link("macvlan0");
   tree.stack("macvlan0", "ens1");
   view->links = RouteLinks{{ifindex("macvlan0")}, {}};
@@ -1011,7 +1011,7 @@ TEST_F(HostUseWhileALinkIsMissing, WhatWasInUseThroughAnotherInterfaceStaysSo) {
   EXPECT_EQ(find(kUsed)->host_use, "");
 }
 
-TEST_F(HostUseWhileALinkIsMissing, WhatItsOwnLinkShowsEndsAsEver) {
+TEST_F(HostUseWhileALinkIsMissing, HostUseShownByItsOwnLinkEndsAsUsual) {
   tree.bridge("br0");
   tree.enslave("ens1", "br0");
   miss();
@@ -1024,7 +1024,7 @@ TEST_F(HostUseWhileALinkIsMissing, WhatItsOwnLinkShowsEndsAsEver) {
 }
 
 // Red when readings of a time in which names change count: interfaces that are renamed again and again are never concluded from.
-TEST_F(HostUseWhileALinkIsMissing, AsLongAsWhatIsStackedOnFunctionsDiffersNothingIsConcluded) {
+TEST_F(HostUseWhileALinkIsMissing, ConcludesNothingWhileStacksDiffer) {
   miss();
   tree.vlan("vlan0", 9, "ens1");
   start();
@@ -1037,7 +1037,7 @@ TEST_F(HostUseWhileALinkIsMissing, AsLongAsWhatIsStackedOnFunctionsDiffersNothin
 }
 
 // Interfaces of pods with a /32 route each, ports of a bridge that has a NIC as well, and VFs that leave for a pod and come back.
-TEST_F(HostUseWhileALinkIsMissing, PodsThatComeAndGoDelayNothing) {
+TEST_F(HostUseWhileALinkIsMissing, PodsThatComeAndGoCauseNoDelay) {
   tree.bridge("br0");
   tree.enslave("ens1", "br0");
   tree.pci("0000:3b:02.0").netdev("ens1v0");
@@ -1076,7 +1076,7 @@ TEST_F(HostUseWhileALinkIsMissing, PodsThatComeAndGoDelayNothing) {
 }
 
 // Red when it stays unknown for as long as the delay between full readings has grown to.
-TEST_F(HostUseWhileALinkIsMissing, AChangeIsJudgedWithinSecondsHoweverLongNothingChanged) {
+TEST_F(HostUseWhileALinkIsMissing, JudgesAChangeWithinSecondsAfterALongPause) {
   miss();
   start();
   scheduler.advance(30min);
@@ -1092,7 +1092,7 @@ TEST_F(HostUseWhileALinkIsMissing, AChangeIsJudgedWithinSecondsHoweverLongNothin
   EXPECT_EQ(find("0000:3b:00.7")->host_use, "");
 }
 
-TEST_F(HostUseWhileALinkIsMissing, AnotherMissingInterfaceIsJudgedAnew) {
+TEST_F(HostUseWhileALinkIsMissing, JudgesAnotherMissingInterfaceAgain) {
   miss();
   start();
   read(HostSource::kMissingReadings);
@@ -1110,7 +1110,7 @@ TEST_F(HostUseWhileALinkIsMissing, AnotherMissingInterfaceIsJudgedAnew) {
 }
 
 // Red when what carried a default route is remembered by a name that another interface has by now.
-TEST_F(HostSourceTest, ARouteGoesWithItsInterface) {
+TEST_F(HostSourceTest, RemovesARouteWithItsInterface) {
   tree.pci("0000:3b:00.0").netdev("ens1");
   tree.virtual_link("lan");
   tree.virtual_link("veth0");
@@ -1125,7 +1125,7 @@ TEST_F(HostSourceTest, ARouteGoesWithItsInterface) {
 }
 
 // No descriptors, no memory: red when one failed look costs a fact, and with it a device that somebody uses.
-TEST_F(HostSourceTest, ALookThatFailsOnceCostsNothing) {
+TEST_F(HostSourceTest, OneFailedReadHasNoEffect) {
   auto pf = tree.pci("0000:3b:00.0").sriov(8).vfs(2).netdev("ens1");
   start_quietly();
   for (const char* part : {"0000:3b:00.0/numa_node", "0000:3b:00.0", "net/ens1/type", "net/ens1", "physfn"}) {
@@ -1140,7 +1140,7 @@ TEST_F(HostSourceTest, ALookThatFailsOnceCostsNothing) {
 }
 
 // Red when a daemon without descriptors withdraws what it cannot open, or offers what the host uses.
-TEST_F(HostSourceTest, ForWantOfDescriptorsNothingIsConcluded) {
+TEST_F(HostSourceTest, ConcludesNothingWithoutFileDescriptors) {
   tree.pci("0000:3b:00.0").driver("ice").netdev("ens1").sriov(8).vfs(2);
   tree.default_route("ens1");
   start_quietly();
@@ -1158,7 +1158,7 @@ TEST_F(HostSourceTest, ForWantOfDescriptorsNothingIsConcluded) {
 }
 
 // No event tells that a file has become readable. Red when only the sync timer looks again.
-TEST_F(HostSourceTest, WhatCannotBeReadIsReadAgainSoon) {
+TEST_F(HostSourceTest, RetriesAFailedReadSoon) {
   tree.pci("0000:3b:00.0").numa(1).netdev("ens1");
   tree.boot_id("boot-1");
   view->failing = {{"0000:3b:00.0/numa_node", 4}, {"boot_id", 2}};
@@ -1171,7 +1171,7 @@ TEST_F(HostSourceTest, WhatCannotBeReadIsReadAgainSoon) {
 }
 
 // Red when a boot id that is known late is told to nobody.
-TEST_F(HostSourceTest, ABootIdAloneIsAChange) {
+TEST_F(HostSourceTest, ReportsANewBootIdAsAChange) {
   tree.pci("0000:3b:00.0");
   tree.boot_id("boot-1");
   view->failing = {{"boot_id", 1}};
@@ -1183,7 +1183,7 @@ TEST_F(HostSourceTest, ABootIdAloneIsAChange) {
   EXPECT_EQ(updates.back().now->boot_id, "boot-1");
 }
 
-TEST_F(HostSourceTest, AHostThatCannotBeListedIsTriedAgain) {
+TEST_F(HostSourceTest, RetriesAHostThatCannotBeListed) {
   tree.pci("0000:3b:00.0");
   view->hanging = {"sys/bus/pci/devices"};
   start();
@@ -1197,7 +1197,7 @@ TEST_F(HostSourceTest, AHostThatCannotBeListedIsTriedAgain) {
   EXPECT_NE(find("0000:3b:00.0"), nullptr);
 }
 
-TEST_F(HostSourceTest, DevicesThatVanishWhileTheyAreRead) {
+TEST_F(HostSourceTest, HandlesDevicesThatVanishDuringARead) {
   auto pf = tree.pci("0000:3b:00.0").sriov(8).vfs(2, [](SysfsTree::Pci vf, int index) {
     vf.netdev("v" + std::to_string(index));
   });
@@ -1270,7 +1270,7 @@ struct SettingsThatCannotBeRead : HostSourceTest {
 };
 
 // Red when VFs beyond the part of a list that has not been cut off lose their settings.
-TEST_F(SettingsThatCannotBeRead, AnAnswerThatLacksVfsErasesNothing) {
+TEST_F(SettingsThatCannotBeRead, AnAnswerWithoutVfsErasesNothing) {
   start_quietly();
   const auto all = configs;
   for (const int reported : {3, 0}) {
@@ -1292,7 +1292,7 @@ TEST_F(SettingsThatCannotBeRead, AnAnswerThatLacksVfsErasesNothing) {
   EXPECT_EQ(log.count("read from their PF again"), 1u);
 }
 
-TEST_F(SettingsThatCannotBeRead, ARefusalIsShownAndErasesNothing) {
+TEST_F(SettingsThatCannotBeRead, ShowsARefusalAndErasesNothing) {
   start_quietly();
   problem = "netlink: RTM_GETLINK: EMSGSIZE";
   ask();
@@ -1302,7 +1302,7 @@ TEST_F(SettingsThatCannotBeRead, ARefusalIsShownAndErasesNothing) {
   EXPECT_EQ(log.count("EMSGSIZE"), 1u);
 }
 
-TEST_F(SettingsThatCannotBeRead, GuidsAreReadFromSysfsWhereTheKernelRefuses) {
+TEST_F(SettingsThatCannotBeRead, ReadsGuidsFromSysfsIfTheKernelRefuses) {
   for (int i = 0; i < kVfs - 1; ++i) {
     tree.write(pf.path() + "/sriov/" + std::to_string(i) + "/node",
                "0c:42:a1:00:00:00:00:0" + std::to_string(i));
@@ -1320,7 +1320,7 @@ TEST_F(SettingsThatCannotBeRead, GuidsAreReadFromSysfsWhereTheKernelRefuses) {
 }
 
 // Most drivers do not report settings of VFs at all, and VFs that are being removed are missing for a moment.
-TEST_F(SettingsThatCannotBeRead, WhatIsNotThereIsNotMissed) {
+TEST_F(SettingsThatCannotBeRead, IgnoresSettingsThatDoNotExist) {
   const auto all = std::exchange(configs, {});
   start_quietly();
   EXPECT_EQ(note(pf.address()), "");
@@ -1335,7 +1335,7 @@ TEST_F(SettingsThatCannotBeRead, WhatIsNotThereIsNotMissed) {
   EXPECT_EQ(log.count("settings of VFs"), 0u);
 }
 
-TEST_F(HostSourceTest, PfsAreAskedAgainEverMoreRarelyWhileSomethingWaits) {
+TEST_F(HostSourceTest, QueriesPfsAtGrowingIntervalsWhileDevicesWait) {
   std::map<int, VfConfig> configs{{0, {.mac = "00:00:00:00:00:00"}}};
   std::vector<TimePoint> asked;
   read_vf_configs = [&](int) {
@@ -1366,7 +1366,7 @@ TEST_F(HostSourceTest, PfsAreAskedAgainEverMoreRarelyWhileSomethingWaits) {
   EXPECT_TRUE(asked.empty());
 }
 
-TEST_F(HostSourceTest, APfIsAskedAtOnceForWhoBeginsToAsk) {
+TEST_F(HostSourceTest, QueriesAPfImmediatelyForANewRequester) {
   int asked = 0, told = 0;
   std::map<int, VfConfig> configs{{0, {.mac = "00:00:00:00:00:00"}}};
   bool refuses = false;
@@ -1410,7 +1410,7 @@ TEST_F(HostSourceTest, APfIsAskedAtOnceForWhoBeginsToAsk) {
   EXPECT_EQ(told, 3);
 }
 
-TEST_F(HostSourceTest, UdevdSaysWhenItHasFinished) {
+TEST_F(HostSourceTest, WaitsForTheEndOfUdevProcessing) {
   tree.pci("0000:3b:00.0").netdev("ens1");
   start_quietly();
   EXPECT_FALSE(source->inventory()->has_udevd);
@@ -1426,7 +1426,7 @@ TEST_F(HostSourceTest, UdevdSaysWhenItHasFinished) {
   EXPECT_EQ(find("0000:3b:00.0")->netdev->is_initialized, true);
 }
 
-TEST_F(HostSourceTest, GuidsAreReadFromSysfsWhereNetlinkHasNone) {
+TEST_F(HostSourceTest, ReadsGuidsFromSysfsIfNetlinkHasNone) {
   read_vf_configs = [&](int) {
     return Result<std::map<int, VfConfig>>(
         {{0, {}}, {1, {.node_guid = "00:11:22:33:44:55:66:77", .port_guid = "00:11:22:33:44:55:66:78"}}});
@@ -1451,7 +1451,7 @@ struct InfinibandTest : HostSourceTest {
   SysfsTree::Pci pf;
 };
 
-TEST_F(InfinibandTest, AnHcaAndItsVfsAreDiscovered) {
+TEST_F(InfinibandTest, DiscoversAnHcaAndItsVfs) {
   start_quietly();
   const HostDevice& hca = *find(fixture::kHca);
   EXPECT_EQ(hca.type, DeviceType::kPf);
@@ -1495,7 +1495,7 @@ TEST_F(InfinibandTest, PartitionKeysFollowTheirTable) {
   EXPECT_TRUE(vf(1).pkeys.empty()) << "of RoCE they say nothing";
 }
 
-TEST_F(InfinibandTest, PartitionKeysThatCannotBeReadAreKeptAndReadAgain) {
+TEST_F(InfinibandTest, KeepsAndRereadsUnreadablePartitionKeys) {
   start_quietly();
   view->failing["mlx5_1/ports/1/pkeys/1"] = 1;
   fixture::set_pkeys(tree, "mlx5_1", 1, {"0x7fff", "0x8005"});
@@ -1509,7 +1509,7 @@ TEST_F(InfinibandTest, PartitionKeysThatCannotBeReadAreKeptAndReadAgain) {
 }
 
 // In the exclusive mode of RDMA namespaces the device goes into the pod together with the interface; bound to vfio-pci there is none.
-TEST_F(InfinibandTest, PartitionKeysStayWhileAPodHasTheDeviceAndEndWithTheDriver) {
+TEST_F(InfinibandTest, KeepsPartitionKeysWhileInAPodAndDropsThemWithTheDriver) {
   start_quietly();
   const int ifindex = vf(0).netdev->ifindex;
   tree.remove_netdev("ib1");
@@ -1534,7 +1534,7 @@ TEST_F(InfinibandTest, PartitionKeysStayWhileAPodHasTheDeviceAndEndWithTheDriver
 }
 
 // Two nodes of one package. Red when they are read at each rescan, or never again after an error.
-TEST_F(HostSourceTest, NumaNodesAreReadOnceABoot) {
+TEST_F(HostSourceTest, ReadsNumaNodesOncePerBoot) {
   for (const char* node : {"0", "1"}) {
     const std::string dir = std::string("sys/devices/system/node/node") + node,
                       cpu = std::string("cpu") + node;
@@ -1581,7 +1581,7 @@ TEST_F(HostSourceTest, NumaNodesAreReadOnceABoot) {
 }
 
 // A kernel update has renamed a PF and udev kept its former name as another one.
-TEST_F(HostSourceTest, AlternativeNamesAreReadAndVfsHaveThoseOfTheirPf) {
+TEST_F(HostSourceTest, ReadsAlternativeNamesAndPassesThemToVfs) {
   auto pf = tree.pci("0000:3b:00.0").netdev("ens7f0np0").sriov(8).vfs(2);
   start_quietly();
   const int ifindex = find(pf.address())->netdev->ifindex;
@@ -1596,7 +1596,7 @@ TEST_F(HostSourceTest, AlternativeNamesAreReadAndVfsHaveThoseOfTheirPf) {
   EXPECT_EQ(find(pf.vf(1).address())->pf_name, "ens7f0np0");
 }
 
-TEST_F(HostSourceTest, RecoveredNetdevsBeforeAndAfterTheFirstScan) {
+TEST_F(HostSourceTest, RecoversNetdevsBeforeAndAfterTheFirstScan) {
   auto pf = tree.pci("0000:3b:00.0").sriov(8).vfs(2, [](SysfsTree::Pci vf, int) { vf.driver("iavf"); });
   const auto recovered = [&](int index) {
     RecoveredNetdev one;
@@ -1613,7 +1613,7 @@ TEST_F(HostSourceTest, RecoveredNetdevsBeforeAndAfterTheFirstScan) {
   ASSERT_EQ(updates.size(), 2u);
 }
 
-TEST_F(HostSourceTest, ASourceThatCannotBeOpenedIsDoneWithout) {
+TEST_F(HostSourceTest, WorksWithoutASourceThatCannotBeOpened) {
   wire.fails = true;
   tree.pci("0000:3b:00.0");
   start();
@@ -1622,7 +1622,7 @@ TEST_F(HostSourceTest, ASourceThatCannotBeOpenedIsDoneWithout) {
   EXPECT_EQ(log.count("error=EPERM"), 1u);
 }
 
-TEST_F(HostSourceTest, EventsThatNameNothingChangeNothing) {
+TEST_F(HostSourceTest, IgnoresEventsThatNameNothing) {
   start_quietly();
   say(Uevent{"add", "/", "pci", {}});
   say(Uevent{"add", "/devices/x/net/..", "net", {{"INTERFACE", "a/b"}}});

@@ -22,7 +22,7 @@ TEST_F(HostViewTest, ReadsAnAttributeWithoutItsNewline) {
   EXPECT_EQ(*host->read("sys/a/value"), "12");
 }
 
-TEST_F(HostViewTest, SaysWhatIsMissingAndHow) {
+TEST_F(HostViewTest, ReportsTheKindOfAMissingFile) {
   const auto missing = host->read("sys/nothing");
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error(), (Error{Errc::kNotFound, "sys/nothing: ENOENT"}));
@@ -31,7 +31,7 @@ TEST_F(HostViewTest, SaysWhatIsMissingAndHow) {
   EXPECT_EQ(host->readlink("sys/nothing").error().code, Errc::kNotFound);
 }
 
-TEST_F(HostViewTest, BoundsWhatItReads) {
+TEST_F(HostViewTest, BoundsReads) {
   tree.write("sys/long", std::string(4096, 'x'));
   EXPECT_EQ(host->read("sys/long").error().code, Errc::kTooLarge) << "4096 and a newline";
   EXPECT_EQ(host->read("sys/long", 4097)->size(), 4096u);
@@ -41,7 +41,7 @@ TEST_F(HostViewTest, BoundsWhatItReads) {
 }
 
 // Red when what cannot be opened is counted as what is not there.
-TEST_F(HostViewTest, CountsWhatItCannotOpenForWantOfDescriptors) {
+TEST_F(HostViewTest, CountsFailuresForLackOfDescriptors) {
   tree.write("sys/d/value", "1");
   const auto dir = host->open_dir("sys/d");
   EXPECT_EQ((*dir)->read("nothing").error().code, Errc::kNotFound);
@@ -70,7 +70,7 @@ TEST_F(HostViewTest, ListsSorted) {
   EXPECT_TRUE((*dir)->list().value_or({}).empty()) << "an open directory outlives its removal";
 }
 
-TEST_F(HostViewTest, LinksNeverLeadOutsideAnotherRoot) {
+TEST_F(HostViewTest, LinksNeverLeaveAnotherRoot) {
   const std::string outside = "../../../../../../../../../../../../../../../../etc/hostname";
   tree.write("etc/hostname", "inside");
   tree.symlink(outside, "sys/up");
@@ -84,7 +84,7 @@ TEST_F(HostViewTest, LinksNeverLeadOutsideAnotherRoot) {
   EXPECT_FALSE(host->read("")) << "and name something";
 }
 
-TEST_F(HostViewTest, ADirectorysReaderStaysInIt) {
+TEST_F(HostViewTest, ADirectoryReaderStaysInIt) {
   tree.write("sys/d/value", "1");
   tree.symlink("../../proc/sys/kernel/random/boot_id", "sys/d/link");
   const auto opened = host->open_dir("sys/d");
@@ -98,21 +98,21 @@ TEST_F(HostViewTest, ADirectorysReaderStaysInIt) {
   EXPECT_EQ(dir.readlink("value").error().code, Errc::kInvalid);
 }
 
-TEST_F(HostViewTest, ALinkIsNotAFile) {
+TEST_F(HostViewTest, DoesNotReadALinkAsAFile) {
   tree.write("sys/value", "1");
   EXPECT_EQ(host->readlink("sys/value").error().code, Errc::kInvalid);
 }
 
-TEST_F(HostViewTest, APipeInASnapshotDoesNotHoldTheReader) {
+TEST_F(HostViewTest, APipeInASnapshotDoesNotBlock) {
   ASSERT_EQ(::mkfifo((tree.root() + "/sys/pipe").c_str(), 0600), 0);
   EXPECT_EQ(*host->read("sys/pipe"), "");
 }
 
-TEST_F(HostViewTest, ErrorTextsShowForeignNamesEscaped) {
+TEST_F(HostViewTest, EscapesForeignNamesInErrors) {
   EXPECT_EQ(host->read("sys/\x1b[31m").error().what, "sys/\\x1b[31m: ENOENT");
 }
 
-TEST_F(HostViewTest, OnlyTheSlashIsLive) {
+TEST_F(HostViewTest, OnlyTheSlashIsTheLiveHost) {
   EXPECT_FALSE(host->is_live());
   EXPECT_TRUE((*open_host_view("/"))->is_live());
   EXPECT_TRUE((*open_host_view("//"))->is_live());
@@ -132,7 +132,7 @@ class TableView final : public HostView {
   bool is_live() const override { return false; }
 };
 
-TEST(HostView, OpensDirectoriesByPathWhenItHasNothingBetter) {
+TEST(HostView, OpensDirectoriesByPathWithoutOpenat2) {
   const TableView host;
   const auto dir = host.open_dir("sys/d");
   EXPECT_EQ(*(*dir)->read("value"), "sys/d/value!");

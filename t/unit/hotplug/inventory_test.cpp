@@ -45,7 +45,7 @@ struct BookTest : testing::Test {
   InventoryDiff diff;
 };
 
-TEST_F(BookTest, WhatDoesNotChangeIsTheSameDevice) {
+TEST_F(BookTest, SharesUnchangedDevices) {
   const PciAddress other{0, 0x3b, 2, 1};
   readings.functions[other] = readings.functions[kVf];
   readings.functions[other].pci = other;
@@ -61,7 +61,7 @@ TEST_F(BookTest, WhatDoesNotChangeIsTheSameDevice) {
 }
 
 // An interface went into a pod and keeps its names here; another was given one of them. Red when nothing notices.
-TEST_F(BookTest, ANameThatTwoInterfacesHaveIsContested) {
+TEST_F(BookTest, ANameOfTwoInterfacesIsContested) {
   present("ens1");
   readings.netdevs.at("ens1").slow->alternative_names = {"eth0", "old"};
   take();
@@ -86,7 +86,7 @@ TEST_F(BookTest, ANameThatTwoInterfacesHaveIsContested) {
   EXPECT_TRUE(book.now()->contested_names.empty());
 }
 
-TEST(Inventory, WhatIsChangedInOneIsNotChangedInAnother) {
+TEST(Inventory, AChangeDoesNotAffectAnotherInventory) {
   SharedMap<HostDevice> one;
   for (const char* id : {"b", "a", "c"}) one[id].id.text = id;
   SharedMap<HostDevice> other = one;
@@ -106,7 +106,7 @@ TEST(Inventory, WhatIsChangedInOneIsNotChangedInAnother) {
   EXPECT_TRUE(one == other) << "of equal values";
 }
 
-TEST_F(BookTest, VersionsGrowWithChangesOnly) {
+TEST_F(BookTest, VersionsGrowOnlyWithChanges) {
   EXPECT_EQ(book.now()->version, 0u);
   present("eth0");
   take();
@@ -126,7 +126,7 @@ TEST_F(BookTest, VersionsGrowWithChangesOnly) {
   EXPECT_EQ(book.now()->find(kId), nullptr) << "a function that is gone is gone";
 }
 
-TEST_F(BookTest, ANetdevThatIsAwayLeavesItsLastFacts) {
+TEST_F(BookTest, KeepsTheLastFactsOfAnAbsentNetdev) {
   present("ens1f0v0");
   take();
   absent();
@@ -147,7 +147,7 @@ TEST_F(BookTest, ANetdevThatIsAwayLeavesItsLastFacts) {
   EXPECT_TRUE(diff.is_empty());
 }
 
-TEST_F(BookTest, BackUnderItsOwnNameNothingIsKept) {
+TEST_F(BookTest, DropsStickyFactsOnReturnUnderTheOwnName) {
   present("ens1f0v0");
   take();
   absent();
@@ -159,7 +159,7 @@ TEST_F(BookTest, BackUnderItsOwnNameNothingIsKept) {
   EXPECT_EQ(take().netdev->name, "storage0");
 }
 
-TEST_F(BookTest, BackUnderAPodsNameTheOldOneStandsUntilARenameHere) {
+TEST_F(BookTest, KeepsTheOldNameOnReturnUnderAPodsNameUntilARename) {
   present("ens1f0v0");
   take();
   absent();
@@ -175,7 +175,7 @@ TEST_F(BookTest, BackUnderAPodsNameTheOldOneStandsUntilARenameHere) {
 }
 
 // Not found under its old name, and not seen to leave: that is a rename which was heard in two pieces.
-TEST_F(BookTest, ARenameHeardInTwoPiecesIsNoReturn) {
+TEST_F(BookTest, ARenameInTwoEventsIsNoReturn) {
   present("ens1f0v0");
   take();
   absent();
@@ -191,7 +191,7 @@ TEST_F(BookTest, ARenameHeardInTwoPiecesIsNoReturn) {
 }
 
 // Red when an interface that is merely not found any more frees its function from the host's use.
-TEST_F(BookTest, TheHostsUseEndsWithAnExplanation) {
+TEST_F(BookTest, HostUseEndsWithAnExplanation) {
   present("ens1f0v0");
   EXPECT_EQ(take().host_use, "enslaved to br0");
   absent();
@@ -207,7 +207,7 @@ TEST_F(BookTest, TheHostsUseEndsWithAnExplanation) {
 }
 
 // A driver that cannot be read has not been unbound.
-TEST_F(BookTest, AnUnreadableDriverForgetsNothing) {
+TEST_F(BookTest, AnUnreadableDriverDropsNothing) {
   present("ens1f0v0");
   take();
   absent();
@@ -219,7 +219,7 @@ TEST_F(BookTest, AnUnreadableDriverForgetsNothing) {
   EXPECT_EQ(take().rdma_device, "") << "unbound";
 }
 
-TEST_F(BookTest, AwayAndBackBetweenTwoReadings) {
+TEST_F(BookTest, LeavesAndReturnsBetweenTwoReads) {
   present("ens1f0v0");
   take();
   present("net1");
@@ -227,7 +227,7 @@ TEST_F(BookTest, AwayAndBackBetweenTwoReadings) {
   EXPECT_EQ(take().netdev->name, "ens1f0v0");
 }
 
-TEST_F(BookTest, ANameWithoutExplanationWaitsOnce) {
+TEST_F(BookTest, WaitsOnceForAnUnexplainedName) {
   present("ens1f0v0");
   take();
   present("net1");
@@ -237,7 +237,7 @@ TEST_F(BookTest, ANameWithoutExplanationWaitsOnce) {
   EXPECT_EQ(take().netdev->name, "ens1f0v0");
 }
 
-TEST_F(BookTest, ANameThatNothingExplainsIsTheNewName) {
+TEST_F(BookTest, AcceptsAnUnexplainedNameAsNew) {
   present("ens1f0v0");
   take();
   present("storage0");
@@ -245,7 +245,7 @@ TEST_F(BookTest, ANameThatNothingExplainsIsTheNewName) {
   EXPECT_EQ(take().netdev->name, "storage0");
 }
 
-TEST_F(BookTest, AfterALossOfEventsANewNameIsARename) {
+TEST_F(BookTest, TreatsANewNameAfterLostEventsAsARename) {
   present("ens1f0v0");
   take();
   present("storage0");
@@ -253,7 +253,7 @@ TEST_F(BookTest, AfterALossOfEventsANewNameIsARename) {
   EXPECT_EQ(take().netdev->name, "storage0");
 }
 
-TEST_F(BookTest, WhatEndedIsNotAway) {
+TEST_F(BookTest, ARemovedDeviceIsNotAbsent) {
   present("eth0");
   take();
   absent();
@@ -263,7 +263,7 @@ TEST_F(BookTest, WhatEndedIsNotAway) {
   EXPECT_EQ(take().netdev->name, "eth1") << "a new netdev has its own name";
 }
 
-TEST_F(BookTest, TheEndMayBeToldAfterTheAbsenceWasSeen) {
+TEST_F(BookTest, AcceptsARemovalReportedAfterTheAbsence) {
   present("eth0");
   take();
   absent();
@@ -274,7 +274,7 @@ TEST_F(BookTest, TheEndMayBeToldAfterTheAbsenceWasSeen) {
   EXPECT_FALSE(take().netdev);
 }
 
-TEST_F(BookTest, AnotherDriverHasNoSuchNetdev) {
+TEST_F(BookTest, DropsStickyFactsUnderAnotherDriver) {
   for (const char* driver : {"vfio-pci", ""}) {
     readings.functions.at(kVf).driver = "iavf";
     present("eth0");
@@ -286,7 +286,7 @@ TEST_F(BookTest, AnotherDriverHasNoSuchNetdev) {
   }
 }
 
-TEST_F(BookTest, AVfSeesThePfsNameWhileThatIsAway) {
+TEST_F(BookTest, AVfKeepsThePfsNameWhileItIsAbsent) {
   const PciAddress pf{0, 0x3b, 0, 0};
   readings.functions[pf] =
       FunctionReading{.pci = pf, .driver = "ice", .total_vfs = 8, .num_vfs = 1, .vfs = {{kVf, 0}}};
@@ -300,7 +300,7 @@ TEST_F(BookTest, AVfSeesThePfsNameWhileThatIsAway) {
   EXPECT_FALSE(take().netdev);
 }
 
-TEST_F(BookTest, RecoveredFromWhatWasPublished) {
+TEST_F(BookTest, RecoversFromPublishedSlices) {
   const PciAddress other{0, 0x3b, 2, 1}, unbound{0, 0x3b, 2, 2}, gone{0, 0x3b, 2, 3};
   readings.functions[other] = FunctionReading{.pci = other, .driver = "iavf"};
   readings.functions[unbound] = FunctionReading{.pci = unbound};
@@ -363,7 +363,7 @@ struct PortsTest : BookTest {
 };
 
 // Red when the port that stays is shown in place of the one that left.
-TEST_F(PortsTest, TheFirstPortLeavesAndComesBack) {
+TEST_F(PortsTest, TheFirstPortLeavesAndReturns) {
   for (const bool is_numbered : {true, false}) {
     two_ports(is_numbered);
     leave("one0");
@@ -378,7 +378,7 @@ TEST_F(PortsTest, TheFirstPortLeavesAndComesBack) {
 }
 
 // Red when a port that is in a pod is forgotten: an exclude that names it would mean nothing any more.
-TEST_F(PortsTest, TheSecondPortLeavesAndComesBack) {
+TEST_F(PortsTest, TheSecondPortLeavesAndReturns) {
   for (const bool is_numbered : {true, false}) {
     const auto number = [&](int port) { return is_numbered ? std::optional(port) : std::nullopt; };
     two_ports(is_numbered);
@@ -395,7 +395,7 @@ TEST_F(PortsTest, TheSecondPortLeavesAndComesBack) {
   }
 }
 
-TEST_F(PortsTest, AnotherDriversFunctionHasNoneOfThem) {
+TEST_F(PortsTest, AFunctionOfAnotherDriverDropsThem) {
   two_ports();
   leave("two0");
   take();
@@ -405,7 +405,7 @@ TEST_F(PortsTest, AnotherDriversFunctionHasNoneOfThem) {
 }
 
 // The daemon started while a pod had the first one.
-TEST_F(PortsTest, TheFirstPortIsSeenLater) {
+TEST_F(PortsTest, AddsTheFirstPortLater) {
   port("two0", 5, 1);
   EXPECT_EQ(text(take()), "two0/5");
   port("one0", 4, 0);

@@ -118,7 +118,7 @@ TEST(DecodeLinkEvents, RefusesLengthsThatLeadOutside) {
     EXPECT_EQ(decode_link_events(bad).error().code, Errc::kInvalid);
 }
 
-TEST(DecodeLinkEvents, OfADatagramThatIsCutOnlyWholeMessagesCount) {
+TEST(DecodeLinkEvents, CountsOnlyWholeMessagesOfATruncatedDatagram) {
   const std::vector<std::string> messages = {link(RTM_NEWLINK, 7, name("eth0")),
                                              link(RTM_DELLINK, 8, name("eth1")), route(RTM_NEWROUTE, 0)};
   std::string whole;
@@ -160,7 +160,7 @@ TEST(DecodeVfConfigs, ByIndex) {
   EXPECT_EQ(decode_vf_configs(message(RTM_NEWLINK, "cut")).error().code, Errc::kInvalid);
 }
 
-TEST(DecodeVfConfigs, AllThatAPfEnforces) {
+TEST(DecodeVfConfigs, ReadsAllSettingsThatAPfEnforces) {
   ifla_vf_vlan_info vlan{.vf = 3, .vlan = 100, .qos = 5, .vlan_proto = htons(0x88a8)};
   const std::string more =
       attribute(IFLA_VF_VLAN, bytes_of(ifla_vf_vlan{.vf = 3, .vlan = 100, .qos = 5})) +
@@ -189,7 +189,7 @@ TEST(DecodeVfConfigs, AllThatAPfEnforces) {
                                       .port_guid = "00:00:00:00:00:00:00:00"}));
 }
 
-TEST(DecodeVfConfigs, WhatADriverDoesNotTellIsAbsent) {
+TEST(DecodeVfConfigs, OmitsSettingsThatADriverDoesNotReport) {
   const std::string more = attribute(IFLA_VF_TRUST, bytes_of(ifla_vf_trust{.vf = 3, .setting = UINT32_MAX})) +
                            attribute(IFLA_VF_SPOOFCHK, "cut");
   const auto configs = decode_vf_configs(vfs_of_pf(vf(3, "", more)));
@@ -229,7 +229,7 @@ std::string vfs_with_wrapped_length(uint32_t count, size_t cut = 0) {
 }
 
 // The kernel reports 0 of 335 VFs, 65 of 400 and 177 of 512 to programs that believe the length.
-TEST(DecodeVfConfigs, AListWhoseLengthHasWrapped) {
+TEST(DecodeVfConfigs, RefusesAListWhoseLengthHasWrapped) {
   ASSERT_EQ(vf_of_196_bytes(7).size(), 196u);
   for (const int count : {1, 334, 335, 400, 512, 669, 1'000, 4'096}) {
     const auto configs = decode_vf_configs(vfs_with_wrapped_length(static_cast<uint32_t>(count)));
@@ -242,13 +242,13 @@ TEST(DecodeVfConfigs, AListWhoseLengthHasWrapped) {
   }
 }
 
-TEST(DecodeVfConfigs, AListThatIsCutIsAnError) {
+TEST(DecodeVfConfigs, RefusesATruncatedList) {
   const auto cut = decode_vf_configs(vfs_with_wrapped_length(400, 196));
   ASSERT_FALSE(cut);
   EXPECT_EQ(cut.error().what, "netlink: RTM_GETLINK: the list of VFs is cut, IFLA_NUM_VF is 400");
 }
 
-TEST(DecodeVfConfigs, ADumpIsReadForOneLink) {
+TEST(DecodeVfConfigs, FiltersADumpByLink) {
   const auto message_of = [](int ifindex, uint32_t count) {
     std::string vfs;
     for (uint32_t i = 0; i < count; ++i) vfs += vf_of_196_bytes(i);
@@ -262,7 +262,7 @@ TEST(DecodeVfConfigs, ADumpIsReadForOneLink) {
             Errc::kTooLarge);
 }
 
-TEST(DecodeLinkProperties, AreThoseOfTheAnswer) {
+TEST(DecodeLinkProperties, ReturnsThoseOfTheAnswer) {
   const auto names = attribute(IFLA_PROP_LIST | NLA_F_NESTED,
                                attribute(IFLA_ALT_IFNAME, std::string("ens7f0") + '\0') +
                                    attribute(IFLA_ALT_IFNAME, std::string("enp3s0f0") + '\0'));
@@ -280,7 +280,7 @@ TEST(DecodeLinkProperties, AreThoseOfTheAnswer) {
 }
 
 // Attributes as include/uapi/linux/devlink.h and devlink_nl_port_fill() of net/devlink/port.c have them; no recording of a NIC's.
-TEST(DecodeDevlinkPort, IsNamedByItsFlavour) {
+TEST(DecodeDevlinkPort, ReturnsTheNameOfItsFlavour) {
   constexpr uint16_t kFamily = 21;
   const auto number = [](uint16_t type, uint32_t value) { return attribute(type, bytes_of(value)); };
   const auto small = [](uint16_t type, uint16_t value) { return attribute(type, bytes_of(value)); };
@@ -328,7 +328,7 @@ TEST(DecodeDevlinkPort, IsNamedByItsFlavour) {
   EXPECT_FALSE(decode_devlink_port_name(cut, kFamily));
 }
 
-TEST(DecodeDevlinkPort, IsAskedForByTheHandleOfTheLink) {
+TEST(DecodeDevlinkPort, RequestsTheHandleOfTheLink) {
   const DevlinkPort port{"pci", "0000:03:00.0", 65'535};
   const uint32_t index = port.index;
   const std::string handle = attribute(DEVLINK_ATTR_BUS_NAME, std::string("pci") + '\0') +
@@ -350,7 +350,7 @@ TEST(DecodeDevlinkPort, IsAskedForByTheHandleOfTheLink) {
   EXPECT_FALSE(decode_family(message(GENL_ID_CTRL, bytes_of(found))));
 }
 
-TEST(DecodeVfConfigs, TheKernelsRefusal) {
+TEST(DecodeVfConfigs, ReturnsTheKernelsRefusal) {
   nlmsgerr error{};
   error.error = -ENODEV;
   EXPECT_EQ(decode_vf_configs(message(NLMSG_ERROR, bytes_of(error))).error(),
@@ -393,7 +393,7 @@ Nexthops some_nexthops() {
 }
 std::string by_nexthop(uint32_t id) { return attribute(RTA_NH_ID, bytes_of(id)); }
 
-TEST(DecodeDefaultRoutes, OfNetlink) {
+TEST(DecodeDefaultRoutes, DecodesNetlink) {
   const struct {
     const char* why;
     std::string datagram;
@@ -525,7 +525,7 @@ TEST(DecodeDefaultRoutes, OnlyTheBestOfEachFamilyAndTableCounts) {
   }
 }
 
-TEST(DecodeDefaultRoutes, LearnedAreThoseOfDhcpAndAdvertisementsAlone) {
+TEST(DecodeDefaultRoutes, LearnedRoutesAreThoseOfDhcpAndRouterAdvertisements) {
   const auto route = [](int link, uint8_t protocol) {
     return DefaultRoute{.protocol = protocol, .links = {link}};
   };
@@ -534,7 +534,7 @@ TEST(DecodeDefaultRoutes, LearnedAreThoseOfDhcpAndAdvertisementsAlone) {
             (std::set<int>{2, 3}));
 }
 
-TEST(DecodeDefaultRoutes, TheRouteOfOneAddress) {
+TEST(DecodeDefaultRoutes, ReturnsTheRouteOfOneAddress) {
   rtmsg info{};
   info.rtm_type = RTN_UNICAST;
   info.rtm_dst_len = 128;
@@ -620,7 +620,7 @@ TEST(DecodeDefaultRoutes, Refuses) {
 
 // Red when what was told of a table that changed meanwhile counts for all of it: a default route may be missing, and
 // what carries it be given away.
-TEST(DecodeDefaultRoutes, WhatChangedMeanwhileIsNoAnswer) {
+TEST(DecodeDefaultRoutes, RefusesAnInterruptedDump) {
   const auto interrupted = [](std::string datagram) {
     datagram[offsetof(nlmsghdr, nlmsg_flags)] = NLM_F_MULTI | NLM_F_DUMP_INTR;
     return datagram;
@@ -717,7 +717,7 @@ TEST(DecodeVrfTables, Messages) {
 }
 
 // Red when a VRF that comes to a table with a default route is no change of routes.
-TEST(DecodeLinkEvents, AVrfIsAChangeOfRoutes) {
+TEST(DecodeLinkEvents, ReportsAVrfAsAChangeOfRoutes) {
   for (const uint16_t type : {RTM_NEWLINK, RTM_DELLINK}) {
     EXPECT_EQ(decode_link_events(link(type, 5, name("blue") + vrf(10)))->size(), 2u);
     EXPECT_EQ(decode_link_events(link(type, 6, name("vlan7") + vrf(7, "vlan")))->size(), 1u);

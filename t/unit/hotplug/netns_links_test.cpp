@@ -131,7 +131,7 @@ struct NetnsLinksTest : fixture::LoopTest {
   }
 };
 
-TEST_F(NetnsLinksTest, WhatTheKernelDoesIsSeenWithoutARescan) {
+TEST_F(NetnsLinksTest, SeesKernelChangesWithoutARescan) {
   reactor::ThreadExecutor executor(loop);
   const auto source = open(executor);
   const auto find = [&](const char* id) { return source->inventory()->find(id); };
@@ -171,7 +171,7 @@ TEST_F(NetnsLinksTest, WhatTheKernelDoesIsSeenWithoutARescan) {
   EXPECT_EQ(missed, 0u);
 }
 
-TEST_F(NetnsLinksTest, AMoveIsToldFromADeletion) {
+TEST_F(NetnsLinksTest, DistinguishesAMoveFromADeletion) {
   std::vector<LinkChange> ends;
   const auto monitor = make_netlink_monitor(loop);
   ASSERT_TRUE(monitor->start([&](HostEvent event) {
@@ -199,7 +199,7 @@ void provoke_uevents(int count) {
   for (int i = 0; i < count; ++i) ASSERT_EQ(::write(file.get(), "change", 6), 6);
 }
 
-TEST_F(NetnsLinksTest, AFullBufferIsConfessed) {
+TEST_F(NetnsLinksTest, ReportsAFullBuffer) {
   size_t overflows = 0, events = 0;
   const auto monitor = make_udev_monitor(loop, UdevKind::kKernel);
   ASSERT_TRUE(monitor->start(
@@ -212,7 +212,7 @@ TEST_F(NetnsLinksTest, AFullBufferIsConfessed) {
   EXPECT_TRUE(run_until([&] { return events > before + 100; }));
 }
 
-TEST_F(NetnsLinksTest, AfterAnOverflowEverythingIsReadAgain) {
+TEST_F(NetnsLinksTest, ReadsEverythingAfterAnOverflow) {
   reactor::ThreadExecutor executor(loop);
   const auto source = open(executor);
   provoke_uevents(100'000);
@@ -224,7 +224,7 @@ TEST_F(NetnsLinksTest, AfterAnOverflowEverythingIsReadAgain) {
   EXPECT_TRUE(run_until([&] { return !source->inventory()->find("late0"); }));
 }
 
-TEST_F(NetnsLinksTest, DefaultRoutesAreAskedOfTheKernel) {
+TEST_F(NetnsLinksTest, ReadsDefaultRoutesFromTheKernel) {
   links.add_veth("one0", "two0");
   links.up("one0");
   links.up("two0");
@@ -239,7 +239,7 @@ TEST_F(NetnsLinksTest, DefaultRoutesAreAskedOfTheKernel) {
   links.remove("one0");
 }
 
-TEST_F(NetnsLinksTest, PropertiesAreAskedOfTheKernel) {
+TEST_F(NetnsLinksTest, ReadsPropertiesFromTheKernel) {
   links.add_veth("one0", "two0");
   const int one = static_cast<int>(::if_nametoindex("one0"));
   EXPECT_TRUE(ask_link_properties(one)->alternative_names.empty());
@@ -256,7 +256,7 @@ TEST_F(NetnsLinksTest, PropertiesAreAskedOfTheKernel) {
 }
 
 // A pod with CAP_NET_ADMIN may give an interface all of them.
-TEST_F(NetnsLinksTest, AsManyAlternativeNamesAsTheKernelHasRoomForAreRead) {
+TEST_F(NetnsLinksTest, ReadsAsManyAlternativeNamesAsTheKernelAllows) {
   constexpr int kNames = 490;  // 132 bytes each of the 65,535 of the list
   links.add_veth("one0", "two0");
   const std::string file = testing::TempDir() + "/alternative-names";
@@ -279,7 +279,7 @@ void run_ip(const std::string& arguments) {
 }
 
 // Red when routes by nexthop objects, or the tables of rules, are not looked at; or not when they change.
-TEST_F(NetnsLinksTest, WhatLeadsToADefaultRouteIsSeen) {
+TEST_F(NetnsLinksTest, FindsIndirectDefaultRoutes) {
   std::ofstream("/proc/sys/net/ipv4/nexthop_compat_mode") << 0;  // routes name the object alone
   links.add_veth("one0", "two0");
   links.up("one0");
@@ -394,7 +394,7 @@ TEST_F(NetnsLinksTest, WhatLeadsToADefaultRouteIsSeen) {
   this->links.remove("one0");
 }
 
-TEST_F(NetnsLinksTest, AdminMacsOfWhatHasNoVfs) {
+TEST_F(NetnsLinksTest, ReadsNoAdminMacsWithoutVfs) {
   links.add("bridge", "br0");
   const auto macs = read_vf_configs(static_cast<int>(::if_nametoindex("br0")));
   ASSERT_TRUE(macs) << macs.error().what;

@@ -38,7 +38,7 @@ TEST(DecodePortName, Forms) {
 }
 
 // The words of `devlink port show`. Red when a representor is shown as an uplink.
-TEST(PortFlavour, IsThatOfDevlink) {
+TEST(PortFlavour, ReturnsTheFlavourOfDevlink) {
   const struct {
     const char *name, *flavour;
   } rows[] = {{"p0", "physical"},    {"p0s1", "physical"}, {"pf0vf3", "pcivf"},  {"c0pf0vf3", "pcivf"},

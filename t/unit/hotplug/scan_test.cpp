@@ -39,7 +39,7 @@ TEST_F(ScanTest, AnEmptyMachineHasNoDevicesAndNoProblems) {
   EXPECT_EQ(result.boot_id.size(), 36u);
 }
 
-TEST_F(ScanTest, NeitherDoesAMachineWithNothingInItsRoot) {
+TEST_F(ScanTest, AnEmptyRootHasNoDevicesAndNoProblems) {
   tree.remove("sys");
   tree.remove("proc");
   EXPECT_TRUE(scan().empty());
@@ -250,7 +250,7 @@ TEST_F(ScanTest, NumaOfAVf) {
   }
 }
 
-TEST_F(ScanTest, WhatAFunctionIs) {
+TEST_F(ScanTest, ClassifiesFunctions) {
   tree.pci("0000:01:00.0");
   tree.pci("0000:02:00.0").sriov(0);
   tree.pci("0000:03:00.0").sriov(4);
@@ -313,7 +313,7 @@ TEST_F(ScanTest, WideDomainsKeepPfAndVfTogether) {
 
 // The tree of k8snetworkplumbingwg/sriov-network-device-plugin#430: RoCE in a scalable function. Red when a PF is published with the
 // RDMA device of a function below it: its pods would get none.
-TEST_F(ScanTest, TheRdmaDeviceOfAScalableFunctionIsNotItsPfs) {
+TEST_F(ScanTest, AssignsTheRdmaDeviceOfAScalableFunctionToIt) {
   tree.pci("0000:03:00.0").sriov(8).netdev("ens1");
   tree.symlink("../../devices/pci0000:00/0000:03:00.0/mlx5_core.sf.4/infiniband/mlx5_12",
                "sys/class/infiniband/mlx5_12");
@@ -598,7 +598,7 @@ TEST_F(ScanTest, AVlanIsKnownWithoutProc) {
 }
 
 // Red when the interface that the host works with is offered, because its routes cannot be read when the daemon begins.
-TEST_F(ScanTest, RoutesThatCannotBeReadGuardAsTheyDidOrEverything) {
+TEST_F(ScanTest, KeepsHostUseOrGuardsEverythingIfRoutesCannotBeRead) {
   tree.pci("0000:3b:00.0").netdev("eth0");
   tree.pci("0000:3b:01.0").netdev("eth1");
   tree.default_route("eth0");
@@ -701,7 +701,7 @@ TEST_F(ScanTest, HostUse) {
   }
 }
 
-TEST_F(ScanTest, AVfIsGuardedAsWell) {
+TEST_F(ScanTest, DetectsHostUseOfAVf) {
   tree.pci("0000:3b:00.0").sriov(1).netdev("ens1f0").vfs(1, [](SysfsTree::Pci vf, int) {
     vf.netdev("ens1f0v0");
   });
@@ -710,7 +710,7 @@ TEST_F(ScanTest, AVfIsGuardedAsWell) {
   EXPECT_EQ(scan().at("0000:3b:00.0").host_use, "");
 }
 
-TEST_F(ScanTest, NamesThatAreNotUtf8HoldTheirDeviceBack) {
+TEST_F(ScanTest, NamesThatAreNotUtf8WithholdTheirDevice) {
   tree.pci("0000:3b:00.0").netdev("eth\xff");
   tree.virtual_link("v\xc3");
   tree.virtual_link("v\xc3\xa9th");
@@ -720,7 +720,7 @@ TEST_F(ScanTest, NamesThatAreNotUtf8HoldTheirDeviceBack) {
   EXPECT_EQ(devices.at("v\xc3\xa9th").broken, "");
 }
 
-TEST_F(ScanTest, NamesOfOthersAreSpelledOut) {
+TEST_F(ScanTest, EscapesForeignNames) {
   tree.bridge("br\xff");
   tree.pci("0000:3b:00.0").netdev("pf\xff").sriov(1).vfs(1, [](SysfsTree::Pci vf, int) { vf.netdev("vf0"); });
   tree.enslave("vf0", "br\xff");
@@ -733,7 +733,7 @@ TEST_F(ScanTest, NamesOfOthersAreSpelledOut) {
   EXPECT_EQ(devices.at("vlan7").parent_name, "pf\\xff");
 }
 
-TEST_F(ScanTest, JunkCostsOneFactAndSaysWhich) {
+TEST_F(ScanTest, InvalidContentCostsOneFactAndIsReported) {
   tree.pci("0000:3b:00.0").attr("numa_node", "many").attr("subsystem_vendor", "0x12").netdev("eth0");
   tree.netdev_attr("eth0", "mtu", "99999999999");
   tree.netdev_attr("eth0", "address", "not a mac");
@@ -794,7 +794,7 @@ TEST_F(ScanTest, HalfRemovedFunctions) {
   EXPECT_EQ(devices.at("0000:5b:00.0").broken, "its PF 0000:5a:00.0 cannot be read");
 }
 
-TEST_F(ScanTest, EntriesThatAreNoDevices) {
+TEST_F(ScanTest, IgnoresEntriesThatAreNoDevices) {
   tree.write("sys/class/net/bonding_masters", "bond0");
   tree.write("sys/bus/pci/devices/README", "x");
   EXPECT_TRUE(scan().empty());
@@ -802,7 +802,7 @@ TEST_F(ScanTest, EntriesThatAreNoDevices) {
             std::vector<std::string>{"sys/bus/pci/devices: \"README\" is not a PCI address"});
 }
 
-TEST_F(ScanTest, SoftRdmaIsFoundByItsInterface) {
+TEST_F(ScanTest, FindsSoftRdmaByItsInterface) {
   tree.pci("0000:3b:00.0").netdev("eth0");
   tree.write("sys/devices/virtual/infiniband/rxe0/parent", "eth0");
   tree.symlink("../../devices/virtual/infiniband/rxe0", "sys/class/infiniband/rxe0");
@@ -866,7 +866,7 @@ TEST_F(ScanTest, NumaNodesOfTheSamePackageAreNeighbors) {
 }  // namespace
 // A VLAN names its interface by the new name before the rename's own event is read. Red when an interface that carries the
 // host's default route looks free in between.
-TEST(Reread, AnInterfaceThatIsRenamedCarriesWhatStandsOnIt) {
+TEST(Reread, StackedInterfacesFollowARename) {
   SysfsTree host;
   host.pci("0000:3b:00.0").netdev("eth0");
   host.netdev_attr("eth0", "ifindex", "7");
@@ -886,7 +886,7 @@ TEST(Reread, AnInterfaceThatIsRenamedCarriesWhatStandsOnIt) {
 }
 
 // Red when the interface is believed to be still there: the function would be remembered as one without RDMA.
-TEST_F(ScanTest, AnRdmaDeviceThatWentAsksForItsInterface) {
+TEST_F(ScanTest, RereadsTheInterfaceOfARemovedRdmaDevice) {
   tree.pci("0000:3b:00.0").netdev("ens1").rdma("mlx5_0");
   const auto host = tree.view();
   HostReadings readings = read_host(*host);

@@ -11,7 +11,7 @@ std::string text(std::initializer_list<const char*> parts) {
   return bytes;
 }
 
-TEST(DecodeUevent, AsTheKernelSendsIt) {
+TEST(DecodeUevent, DecodesTheKernelsFormat) {
   const auto event = decode_uevent(text({"add@/devices/pci0000:00/0000:3b:00.0/net/eth0", "ACTION=add",
                                          "DEVPATH=/devices/pci0000:00/0000:3b:00.0/net/eth0", "SUBSYSTEM=net",
                                          "INTERFACE=eth0", "IFINDEX=7", "SEQNUM=4711"}));
@@ -23,7 +23,7 @@ TEST(DecodeUevent, AsTheKernelSendsIt) {
   EXPECT_EQ(event->properties.size(), 6u);
 }
 
-TEST(DecodeUevent, TheHeaderIsEnoughForActionAndPath) {
+TEST(DecodeUevent, NeedsOnlyTheHeaderForActionAndPath) {
   const auto event = decode_uevent(text({"remove@/devices/x", "SUBSYSTEM=pci", "EMPTY=", "EQUALS=a=b"}));
   ASSERT_TRUE(event) << event.error().what;
   EXPECT_EQ(event->action, "remove");
@@ -32,11 +32,11 @@ TEST(DecodeUevent, TheHeaderIsEnoughForActionAndPath) {
   EXPECT_EQ(event->properties.at("EQUALS"), "a=b");
 }
 
-TEST(DecodeUevent, ALastPropertyWithoutNulCounts) {
+TEST(DecodeUevent, AcceptsALastPropertyWithoutNul) {
   EXPECT_EQ(decode_uevent(text({"add@/devices/x"}) + "SUBSYSTEM=pci")->subsystem, "pci");
 }
 
-TEST(DecodeUevent, RefusesWhatItIsNot) {
+TEST(DecodeUevent, RefusesOtherDatagrams) {
   const struct {
     const char* why;
     std::string bytes;

@@ -49,7 +49,7 @@ TEST_F(UeventSocketTest, DatagramsAreEvents) {
   EXPECT_EQ(std::get<Uevent>(events[1]).action, "remove");
 }
 
-TEST_F(UeventSocketTest, TakesTheSocketsPlaceAndCleansUp) {
+TEST_F(UeventSocketTest, ReplacesAStaleSocketAndCleansUp) {
   {
     const auto first = make_uevent_socket(loop, tree.root());
     ASSERT_TRUE(first->start(keep()));
@@ -68,7 +68,7 @@ TEST_F(UeventSocketTest, TakesTheSocketsPlaceAndCleansUp) {
   EXPECT_TRUE(run_until([&] { return events.size() == 1; }));
 }
 
-TEST_F(UeventSocketTest, DoesNotRemoveWhatIsNoSocket) {
+TEST_F(UeventSocketTest, KeepsAFileThatIsNoSocket) {
   tree.write("run/sliced/uevents", "precious");
   const auto source = make_uevent_socket(loop, tree.root());
   const auto started = source->start(keep());
@@ -78,7 +78,7 @@ TEST_F(UeventSocketTest, DoesNotRemoveWhatIsNoSocket) {
   EXPECT_EQ(*tree.view()->read("run/sliced/uevents"), "precious");
 }
 
-TEST_F(UeventSocketTest, ALinkInTheTreeDoesNotLeadItOutside) {
+TEST_F(UeventSocketTest, ALinkInTheTreeDoesNotLeaveTheRoot) {
   fixture::SysfsTree outside;
   std::filesystem::create_directories(outside.root() + "/run");
   tree.symlink(outside.root() + "/run", "run");
@@ -87,7 +87,7 @@ TEST_F(UeventSocketTest, ALinkInTheTreeDoesNotLeadItOutside) {
   EXPECT_TRUE(std::filesystem::is_empty(outside.root() + "/run"));
 }
 
-TEST_F(UeventSocketTest, ARootWithALongNameIsFine) {
+TEST_F(UeventSocketTest, AcceptsARootWithALongName) {
   const std::string root = tree.root() + "/" + std::string(200, 'x');
   std::filesystem::create_directory(root);
   const auto source = make_uevent_socket(loop, root);
@@ -95,7 +95,7 @@ TEST_F(UeventSocketTest, ARootWithALongNameIsFine) {
   EXPECT_TRUE(started) << started.error().what;
 }
 
-TEST_F(UeventSocketTest, ARootThatIsNotThere) {
+TEST_F(UeventSocketTest, RefusesAMissingRoot) {
   const auto source = make_uevent_socket(loop, tree.root() + "/no");
   EXPECT_FALSE(source->start(keep()));
 }

@@ -19,7 +19,7 @@ void answer_ok(const SeenRequest& request, Connection& to) {
   to.send(http_response(200, "you asked " + request.target));
 }
 
-TEST_P(ClientTest, OneConnectionServesRequestAfterRequest) {
+TEST_P(ClientTest, ReusesAConnectionForSequentialRequests) {
   ClientWorld world(*this, GetParam(), answer_ok);
   for (int i = 0; i < 3; ++i) {
     const Outcome outcome = world.fetch();
@@ -31,7 +31,7 @@ TEST_P(ClientTest, OneConnectionServesRequestAfterRequest) {
   EXPECT_EQ(world.server.requests[0].header("host"), "127.0.0.1:" + std::to_string(world.server.port()));
 }
 
-TEST_P(ClientTest, RequestsAtOnceHaveConnectionsOfTheirOwn) {
+TEST_P(ClientTest, ConcurrentRequestsUseSeparateConnections) {
   ClientWorld world(*this, GetParam(), answer_ok, {.exchanges_max = 8, .idle_max = 2, .idle_keep = 60s});
   std::vector<Outcome> outcomes(5);
   std::vector<ExchangePtr> calls;
@@ -42,7 +42,7 @@ TEST_P(ClientTest, RequestsAtOnceHaveConnectionsOfTheirOwn) {
   EXPECT_EQ(world.client.idle_connections(), 2u) << "the pool is bounded";
 }
 
-TEST_P(ClientTest, TooManyRequestsAtOnceAreRefused) {
+TEST_P(ClientTest, RefusesTooManyConcurrentRequests) {
   ClientWorld world(*this, GetParam(), [](const SeenRequest&, Connection&) {},
                     {.exchanges_max = 2, .idle_max = 2, .idle_keep = 60s});
   std::vector<Outcome> outcomes(3);
@@ -58,7 +58,7 @@ TEST_P(ClientTest, TooManyRequestsAtOnceAreRefused) {
   EXPECT_TRUE(later.done) << later.what();
 }
 
-TEST_P(ClientTest, AResponseCutAtAnyByteIsAFailure) {
+TEST_P(ClientTest, AResponseTruncatedAtAnyByteIsAFailure) {
   const std::string responses[] = {http_response(200, "hello", "X-A: b\r\n"),
                                    fake::chunked_head() + chunk("hel") + chunk("lo") + fake::last_chunk()};
   for (const std::string& response : responses)
@@ -83,7 +83,7 @@ TEST_P(ClientTest, AResponseCutAtAnyByteIsAFailure) {
 }
 
 // Without a length the end of the stream is the end of the body; only TLS can tell that from a cut.
-TEST_P(ClientTest, ABodyUpToTheEndOfTheConnection) {
+TEST_P(ClientTest, ReadsABodyUntilTheEndOfTheConnection) {
   bool proper = true;
   ClientWorld world(*this, GetParam(), [&](const SeenRequest&, Connection& to) {
     to.send("HTTP/1.1 200 OK\r\n\r\nall of it");
@@ -98,7 +98,7 @@ TEST_P(ClientTest, ABodyUpToTheEndOfTheConnection) {
   EXPECT_EQ(world.client.idle_connections(), 0u);
 }
 
-TEST_P(ClientTest, AKeptConnectionThatDiesUnderARequestIsReplacedOnce) {
+TEST_P(ClientTest, ReplacesADeadReusedConnectionOnce) {
   size_t rude_until = 1;  // connections below this number are closed by their second request
   std::vector<size_t> asked;
   ClientWorld world(*this, GetParam(), [&](const SeenRequest& request, Connection& to) {
@@ -119,7 +119,7 @@ TEST_P(ClientTest, AKeptConnectionThatDiesUnderARequestIsReplacedOnce) {
   EXPECT_EQ(world.server.requests.size(), 4u);
 }
 
-TEST_P(ClientTest, ANewConnectionThatDiesIsNotTriedAgain) {
+TEST_P(ClientTest, DoesNotRetryADeadNewConnection) {
   ClientWorld world(*this, GetParam(), answer_ok);
   EXPECT_TRUE(world.fetch().done);
   world.server.on_request_ = [](const SeenRequest&, Connection& to) { to.reset(); };
@@ -128,7 +128,7 @@ TEST_P(ClientTest, ANewConnectionThatDiesIsNotTriedAgain) {
   EXPECT_EQ(world.server.requests.size(), 3u) << "once on the kept connection, once on a new one";
 }
 
-TEST_P(ClientTest, NoRepetitionAfterTheFirstByteOfAResponse) {
+TEST_P(ClientTest, DoesNotRetryAfterTheFirstByteOfAResponse) {
   ClientWorld world(*this, GetParam(), answer_ok);
   EXPECT_TRUE(world.fetch().done);
   world.server.on_request_ = [](const SeenRequest&, Connection& to) {
@@ -139,7 +139,7 @@ TEST_P(ClientTest, NoRepetitionAfterTheFirstByteOfAResponse) {
   EXPECT_EQ(world.server.requests.size(), 2u);
 }
 
-TEST_P(ClientTest, IdleConnectionsGoWhenTheServerOrTimeEndsThem) {
+TEST_P(ClientTest, IdleConnectionsEndByServerOrTimeout) {
   for (const int manner : {0, 1, 2, 3, 4}) {
     ClientWorld world(*this, GetParam(), answer_ok);
     EXPECT_TRUE(world.fetch().done);
@@ -156,7 +156,7 @@ TEST_P(ClientTest, IdleConnectionsGoWhenTheServerOrTimeEndsThem) {
   }
 }
 
-TEST_P(ClientTest, BytesBehindAResponseCostTheConnection) {
+TEST_P(ClientTest, ClosesAConnectionWithBytesAfterAResponse) {
   ClientWorld world(*this, GetParam(), [](const SeenRequest&, Connection& to) {
     to.send(http_response(200, "a") + "HTTP/1.1");
   });
@@ -164,7 +164,7 @@ TEST_P(ClientTest, BytesBehindAResponseCostTheConnection) {
   EXPECT_EQ(world.client.idle_connections(), 0u);
 }
 
-TEST_P(ClientTest, ConnectionCloseIsHonoured) {
+TEST_P(ClientTest, HonoursConnectionClose) {
   ClientWorld world(*this, GetParam(), [](const SeenRequest&, Connection& to) {
     to.send(http_response(200, "a", "Connection: close\r\n"));
   });
@@ -173,7 +173,7 @@ TEST_P(ClientTest, ConnectionCloseIsHonoured) {
   EXPECT_EQ(world.server.connections(), 2u);
 }
 
-TEST_P(ClientTest, AnAnswerBeforeTheRequestWasReadEndsTheConnection) {
+TEST_P(ClientTest, ClosesAfterAnAnswerThatPrecedesTheWholeRequest) {
   ClientWorld world(*this, GetParam(), answer_ok);
   EXPECT_TRUE(world.fetch().done);
   Connection& connection = world.server.tcp().connection(0);
@@ -234,7 +234,7 @@ TEST_P(ClientTest, ARedirectIsAResponse) {
   EXPECT_EQ(world.server.requests.size(), 1u);
 }
 
-TEST_P(ClientTest, NoHeadWithinItsTimeIsATimeoutAlsoWhenItDrips) {
+TEST_P(ClientTest, TimesOutOnAHeadThatDrips) {
   ClientWorld world(*this, GetParam(),
                     [](const SeenRequest&, Connection& to) { to.send("HTTP/1.1 200 OK\r\n"); });
   Outcome outcome;
@@ -252,7 +252,7 @@ TEST_P(ClientTest, NoHeadWithinItsTimeIsATimeoutAlsoWhenItDrips) {
   EXPECT_NE(outcome.what().find("no response within 30 s"), std::string::npos) << outcome.what();
 }
 
-TEST_P(ClientTest, SilenceIsMeasuredFromTheLastByteOfTheBody) {
+TEST_P(ClientTest, MeasuresSilenceFromTheLastByteOfTheBody) {
   ClientWorld world(*this, GetParam(),
                     [](const SeenRequest&, Connection& to) { to.send(fake::chunked_head()); });
   Outcome outcome;
@@ -344,7 +344,7 @@ TEST_F(ClientConnecting, TlsNegotiatesTheVersion) {
 }
 
 // Drops the call at every stage, in its own handlers too: nothing more is heard, nothing is left open.
-TEST_P(ClientTest, DroppedAtAnyMomentItIsSilent) {
+TEST_P(ClientTest, IsSilentWhenDroppedAtAnyMoment) {
   enum Stage { kAtOnce, kDialing, kSent, kOnHead, kOnBody, kOnDone, kOnFailure, kStages };
   for (int stage = 0; stage < kStages; ++stage) {
     SCOPED_TRACE(stage);

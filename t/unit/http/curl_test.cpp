@@ -67,12 +67,12 @@ TEST_F(CurlTest, IsAnswered) {
   for (const char* version : kVersions) EXPECT_EQ(ask({version}), "answered\n200 0") << version;
 }
 
-TEST_F(CurlTest, HearsAnAnswerThatDoesNotWaitForItsRequest) {
+TEST_F(CurlTest, ReceivesAnAnswerBeforeItsRequestIsComplete) {
   for (const char* version : kVersions)
     EXPECT_EQ(ask({version, "--data-binary", file_of(3u << 20)}), "answered\n403 0") << version;
 }
 
-TEST_F(CurlTest, HearsThatItsBodyIsTooLarge) {
+TEST_F(CurlTest, ReceivesTheRefusalOfALargeBody) {
   for (const char* version : kVersions) {
     const std::string told = ask({version, "--data-binary", file_of(20u << 20)});
     EXPECT_TRUE(told.ends_with("\n413 0")) << version << ": " << told;

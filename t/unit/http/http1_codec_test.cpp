@@ -56,7 +56,7 @@ constexpr std::string_view kClose =
     "HTTP/1.1 409 Conflict\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx";
 constexpr std::string_view kUntilEnd = "HTTP/1.0 500 Oops\r\nServer: y\r\n\r\nall of it";
 
-TEST(ResponseDecoder, SameResponseWhereverTheBytesAreCut) {
+TEST(ResponseDecoder, DecodesTheSameResponseHoweverBytesAreCut) {
   const struct {
     std::string_view bytes;
     bool then_end;
@@ -81,7 +81,7 @@ TEST(ResponseDecoder, SameResponseWhereverTheBytesAreCut) {
   }
 }
 
-TEST(ResponseDecoder, AnEndInTheMiddleIsAnErrorAtEveryByte) {
+TEST(ResponseDecoder, RefusesATruncatedResponseAtEveryByte) {
   for (const std::string_view bytes : {kPlain, kChunked, kInterim, kNoBody, kClose})
     for (size_t cut = 0; cut < bytes.size(); ++cut) {
       const Decoded out = decode({bytes.substr(0, cut)}, /*then_end=*/true);
@@ -90,7 +90,7 @@ TEST(ResponseDecoder, AnEndInTheMiddleIsAnErrorAtEveryByte) {
     }
 }
 
-TEST(ResponseDecoder, BytesBehindTheResponseForbidReuse) {
+TEST(ResponseDecoder, BytesAfterTheResponseForbidReuse) {
   const std::string bytes = std::string(kPlain) + "HTTP/1.1 200 OK\r\n";
   Decoded out = decode({bytes});
   EXPECT_TRUE(out.complete);
@@ -100,7 +100,7 @@ TEST(ResponseDecoder, BytesBehindTheResponseForbidReuse) {
   EXPECT_NE(out.error.find("after its response"), std::string::npos) << out.error;
 }
 
-TEST(ResponseDecoder, RefusesWhatIsNoResponse) {
+TEST(ResponseDecoder, RefusesInvalidResponses) {
   for (const std::string_view bytes :
        {"GET / HTTP/1.1\r\n\r\n", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "HTTP/1.1 20x OK\r\n\r\n",
         "hello world\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
@@ -150,7 +150,7 @@ std::string encoded(const Url& server, Request request) {
   return outgoing ? encode_http1(**outgoing) : outgoing.error().what;
 }
 
-TEST(EncodeHttp1, WritesWhatRfc9112Wants) {
+TEST(EncodeHttp1, WritesRequestsAsRfc9112Requires) {
   const Url server = *decode_url("https://kube:6443/base");
   Request request{.method = "PUT",
                   .path = "/api/v1/x",

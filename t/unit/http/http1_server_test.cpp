@@ -24,7 +24,7 @@ struct Http1ServerTest : testing::Test {
 
 std::string status_of(const std::string& answer) { return answer.substr(0, answer.find("\r\n")); }
 
-TEST_F(Http1ServerTest, AHeadABodyAndTrailersGoBothWays) {
+TEST_F(Http1ServerTest, TransfersHeadsBodiesAndTrailers) {
   wire.say(
       "POST /a?b=c HTTP/1.1\r\nHost: kube:443\r\nX-One: 1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n");
   ASSERT_EQ(world.served.size(), 1u);
@@ -52,7 +52,7 @@ TEST_F(Http1ServerTest, AHeadABodyAndTrailersGoBothWays) {
   EXPECT_FALSE(wire.is_ended) << "it is kept";
 }
 
-TEST_F(Http1ServerTest, SameRequestsWhereverTheBytesAreCut) {
+TEST_F(Http1ServerTest, DecodesTheSameRequestsHoweverBytesAreCut) {
   const std::string bytes =
       "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello" + kGet +
       "PUT /y HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n";
@@ -79,7 +79,7 @@ TEST_F(Http1ServerTest, SameRequestsWhereverTheBytesAreCut) {
   }
 }
 
-TEST_F(Http1ServerTest, AnswersAreFramedAsTheirRequestsWant) {
+TEST_F(Http1ServerTest, FramesAnswersAsTheRequestRequires) {
   const struct {
     const char* why;
     std::string request;
@@ -143,7 +143,7 @@ TEST_F(Http1ServerTest, AnswersAreFramedAsTheirRequestsWant) {
 }
 
 // RFC 9112, and 9110 where it is named: what is sent, and how it is answered. "": not at all.
-TEST_F(Http1ServerTest, CasesOfRfc9112) {
+TEST_F(Http1ServerTest, FollowsRfc9112) {
   const std::string host = "Host: h\r\n";
   const struct {
     const char* section;
@@ -228,7 +228,7 @@ TEST_F(Http1ServerTest, CasesOfRfc9112) {
   }
 }
 
-TEST_F(Http1ServerTest, AHeaderInTwoLinesIsRefusedWhereverItIsCut) {
+TEST_F(Http1ServerTest, RefusesAFoldedHeaderHoweverItIsCut) {
   const std::string bytes = "GET / HTTP/1.1\r\nHost: h\r\nA: b\r\n \t c\r\n\r\n";
   const std::string good = "GET / HTTP/1.1\r\nHost: h\r\nA: \t b \t c\r\n\r\n";
   for (size_t cut = 0; cut <= bytes.size(); ++cut) {
@@ -244,7 +244,7 @@ TEST_F(Http1ServerTest, AHeaderInTwoLinesIsRefusedWhereverItIsCut) {
   }
 }
 
-TEST_F(Http1ServerTest, ContinuesWhereItIsExpected) {
+TEST_F(Http1ServerTest, SendsContinueIfExpected) {
   const std::string head = "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n";
   EXPECT_EQ(say(head), "HTTP/1.1 100 Continue\r\n\r\n");
   EXPECT_EQ(say("ab"), "");
@@ -288,7 +288,7 @@ TEST_F(Http1ServerTest, RequestsAreBounded) {
   }
 }
 
-TEST_F(Http1ServerTest, WhatIsSentAheadWaitsAndIsAnsweredInOrder) {
+TEST_F(Http1ServerTest, AnswersPipelinedRequestsInOrder) {
   wire.say(kGet + kGet + kGet);
   EXPECT_EQ(world.served.size(), 1u);
   EXPECT_TRUE(wire.is_held) << "no more is read";
@@ -314,7 +314,7 @@ TEST_F(Http1ServerTest, AnAnswerBeforeTheWholeRequestEndsTheConnection) {
   EXPECT_EQ(world.last().body, "abc");
 }
 
-TEST_F(Http1ServerTest, AClientThatHasSaidAllStillHearsTheAnswer) {
+TEST_F(Http1ServerTest, AnswersAClientThatHasClosedItsSide) {
   wire.say(kGet);
   wire.end();
   ASSERT_FALSE(wire.is_gone);
@@ -326,7 +326,7 @@ TEST_F(Http1ServerTest, AClientThatHasSaidAllStillHearsTheAnswer) {
 }
 
 // A browser's tab that is closed looks the same.
-TEST_F(Http1ServerTest, WhatNobodyMayWaitForIsNotMadeForLong) {
+TEST_F(Http1ServerTest, StopsWorkThatNoClientWaitsFor) {
   for (const bool is_begun : {false, true}) {
     ServerWorld one;
     fake::WireEnd& end = one.connect();
@@ -343,7 +343,7 @@ TEST_F(Http1ServerTest, WhatNobodyMayWaitForIsNotMadeForLong) {
 }
 
 // Red when the last of several requests is lost whose client says its end behind them.
-TEST_F(Http1ServerTest, WhatWasSentAheadIsAnsweredThoughItsClientSaysNoMore) {
+TEST_F(Http1ServerTest, AnswersPipelinedRequestsOfAHalfClosedClient) {
   for (const bool is_cut : {false, true}) {
     ServerWorld one;
     fake::WireEnd& end = one.connect();
@@ -359,14 +359,14 @@ TEST_F(Http1ServerTest, WhatWasSentAheadIsAnsweredThoughItsClientSaysNoMore) {
   }
 }
 
-TEST_F(Http1ServerTest, TheEndOfAClientIsReadWhileItsAnswerIsMade) {
+TEST_F(Http1ServerTest, DetectsAClosedClientWhileAnswering) {
   wire.say(kGet);
   EXPECT_FALSE(wire.is_held);
   wire.say(kGet);
   EXPECT_TRUE(wire.is_held) << "of what is sent ahead there is an end";
 }
 
-TEST_F(Http1ServerTest, AClientThatGoesIsALoss) {
+TEST_F(Http1ServerTest, ReportsALostClient) {
   wire.say("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\nabc");
   wire.end();
   EXPECT_NE(world.last().what().find("in the middle"), std::string::npos) << world.last().what();
@@ -378,7 +378,7 @@ TEST_F(Http1ServerTest, AClientThatGoesIsALoss) {
   EXPECT_TRUE(other.is_gone);
 }
 
-TEST_F(Http1ServerTest, APausedRequestIsNotRead) {
+TEST_F(Http1ServerTest, DoesNotReadAPausedRequest) {
   wire.say("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nab");
   world.last().response->pause_request();
   wire.say("c");  // was on its way

@@ -5,7 +5,7 @@
 namespace sliced::http {
 namespace {
 
-TEST(Http2ConnectionTest, ASilentServerIsAskedAfter30SecondsAndDead15Later) {
+TEST(Http2ConnectionTest, PingsASilentServerAfter30SecondsAndFailsAfter15) {
   Http2World world;
   Told watch, write;
   const auto watching = world.watch(watch);
@@ -29,7 +29,7 @@ TEST(Http2ConnectionTest, ASilentServerIsAskedAfter30SecondsAndDead15Later) {
   EXPECT_EQ(world.client.idle_connections(), 0u);
 }
 
-TEST(Http2ConnectionTest, AServerThatAnswersPingsLives) {
+TEST(Http2ConnectionTest, KeepsAServerThatAnswersPings) {
   Http2World world;
   Told watch;
   const auto watching = world.watch(watch);
@@ -44,7 +44,7 @@ TEST(Http2ConnectionTest, AServerThatAnswersPingsLives) {
   EXPECT_FALSE(watch.is_over()) << watch.what();
 }
 
-TEST(Http2ConnectionTest, ABusyConnectionIsNotAsked) {
+TEST(Http2ConnectionTest, DoesNotPingABusyConnection) {
   Http2World world;
   Told watch;
   const auto watching = world.watch(watch);
@@ -57,7 +57,7 @@ TEST(Http2ConnectionTest, ABusyConnectionIsNotAsked) {
   EXPECT_EQ(world.peer(0).frames.count(NGHTTP2_PING), 0u);
 }
 
-TEST(Http2ConnectionTest, ACutConnectionIsReplacedForWhatMayBeRepeatedAndHasNoAnswer) {
+TEST(Http2ConnectionTest, RepeatsOnlyIdempotentUnansweredRequestsAfterACut) {
   Http2World world;
   Told first, read, watch, write;
   const auto one = world.get(first);
@@ -76,7 +76,7 @@ TEST(Http2ConnectionTest, ACutConnectionIsReplacedForWhatMayBeRepeatedAndHasNoAn
   EXPECT_EQ(read.body, "again");
 }
 
-TEST(Http2ConnectionTest, FailuresSayWhatTheServerSaidBeforeItWent) {
+TEST(Http2ConnectionTest, FailuresIncludeTheServersLastMessage) {
   Http2World world;
   Told told;
   const auto running = world.create(told);
@@ -87,7 +87,7 @@ TEST(Http2ConnectionTest, FailuresSayWhatTheServerSaidBeforeItWent) {
             "http://kube:80: the server closed the connection (ENHANCE_YOUR_CALM: too_many_pings)");
 }
 
-TEST(Http2ConnectionTest, AnExchangeWithoutAnAnswerTimesOutAloneAndIsReset) {
+TEST(Http2ConnectionTest, TimesOutAndResetsOneUnansweredExchange) {
   Http2World world;
   Told slow, watch;
   const auto watching = world.watch(watch);
@@ -102,7 +102,7 @@ TEST(Http2ConnectionTest, AnExchangeWithoutAnAnswerTimesOutAloneAndIsReset) {
   EXPECT_FALSE(watch.is_over());
 }
 
-TEST(Http2ConnectionTest, APausedExchangeGoesOnWhereItStood) {
+TEST(Http2ConnectionTest, ResumesAPausedExchange) {
   Http2World world;
   Told told;
   const auto running = world.get(told);

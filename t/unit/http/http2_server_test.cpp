@@ -29,7 +29,7 @@ struct Http2ServerTest : testing::Test {
   Http2Client client{world};
 };
 
-TEST_F(Http2ServerTest, AUnaryCallAsGrpcHasIt) {
+TEST_F(Http2ServerTest, ServesAUnaryGrpcCall) {
   Fields fields = request_fields("/v1.DRAPlugin/NodePrepareResources");
   fields.insert(fields.end(), {{"content-type", "application/grpc"}, {"te", "trailers"}});
   client.say(headers_frame(1, fields) + data_frame(1, "ask", true));
@@ -55,7 +55,7 @@ TEST_F(Http2ServerTest, AUnaryCallAsGrpcHasIt) {
   EXPECT_FALSE(served.loss);
 }
 
-TEST_F(Http2ServerTest, ARefusalOfGrpcIsOneFrame) {
+TEST_F(Http2ServerTest, SendsAGrpcRefusalInOneFrame) {
   client.say(post(1));
   world.last().response->send_head({.status = 200, .headers = {{"grpc-status", "12"}}});
   world.last().response->finish();
@@ -104,7 +104,7 @@ struct Uploader {
   size_t sent = 0;
 };
 
-TEST_F(Http2ServerTest, TheRestOfARequestThatIsAnsweredIsTakenAndDropped) {
+TEST_F(Http2ServerTest, DropsTheRestOfAnAnsweredRequest) {
   world.on_request = [](Served& served) { served.response->answer(403, "no"); };
   Uploader whole(client, 1);
   EXPECT_EQ(client.status(1), "403");
@@ -115,7 +115,7 @@ TEST_F(Http2ServerTest, TheRestOfARequestThatIsAnsweredIsTakenAndDropped) {
   EXPECT_EQ(world.server->calls(), 0u);
 }
 
-TEST_F(Http2ServerTest, TheRestIsTakenAsFarAsABodyMayGo) {
+TEST_F(Http2ServerTest, ReadsTheRestUpToTheBodyLimit) {
   ServerWorld one({.request = {.body_bytes_max = 1u << 20}});
   one.on_request = [](Served& served) { served.response->answer(200, "ok"); };
   Http2Client endless(one);
@@ -129,7 +129,7 @@ TEST_F(Http2ServerTest, TheRestIsTakenAsFarAsABodyMayGo) {
   EXPECT_EQ(endless.status(3), "200") << "and others go on";
 }
 
-TEST_F(Http2ServerTest, ABodyThatIsTooLargeIsAnsweredBeforeItsStreamIsReset) {
+TEST_F(Http2ServerTest, AnswersAnOversizedBodyBeforeTheReset) {
   ServerWorld one({.request = {.body_bytes_max = 100'000}});
   Http2Client large(one);
   Uploader upload(large, 1);
@@ -141,7 +141,7 @@ TEST_F(Http2ServerTest, ABodyThatIsTooLargeIsAnsweredBeforeItsStreamIsReset) {
 }
 
 // grpc-go's, by its version, where the target is "unix:///run/x.sock".
-TEST_F(Http2ServerTest, AnyAuthorityIsTakenThatClientsOfUnixSocketsSay) {
+TEST_F(Http2ServerTest, AcceptsTheAuthoritiesOfUnixSocketClients) {
   uint32_t id = 1;
   for (const char* authority : {"localhost", "%2Fvar%2Flib%2Fkubelet%2Fplugins%2Fx%2Fdra.sock"}) {
     Fields fields = request_fields();
@@ -156,7 +156,7 @@ TEST_F(Http2ServerTest, AnyAuthorityIsTakenThatClientsOfUnixSocketsSay) {
   }
 }
 
-TEST_F(Http2ServerTest, ACallMayTakeItsTimeAndAnIdleConnectionMayStay) {
+TEST_F(Http2ServerTest, KeepsLongCallsAndIdleConnections) {
   ServerWorld patient({.idle_max = 0ms});
   Http2Client kubelet(patient);
   for (const uint32_t id : {1u, 3u}) {
@@ -195,7 +195,7 @@ TEST_F(Http2ServerTest, BothHalvesStream) {
   EXPECT_TRUE(client.answer(1).is_whole);
 }
 
-TEST_F(Http2ServerTest, SameRequestsWhereverTheBytesAreCut) {
+TEST_F(Http2ServerTest, DecodesTheSameRequestsHoweverBytesAreCut) {
   const std::string bytes = NGHTTP2_CLIENT_MAGIC + settings_frame() + settings_frame() + post(1) +
                             data_frame(1, "hel") + get(3) + ping_frame(false) + data_frame(1, "lo") +
                             headers_frame(1, {{"t", "u"}}, true) + fake::settings_ack();
@@ -214,7 +214,7 @@ TEST_F(Http2ServerTest, SameRequestsWhereverTheBytesAreCut) {
   }
 }
 
-TEST_F(Http2ServerTest, AnAnswerWaitsForCreditAndItsHandlerForRoom) {
+TEST_F(Http2ServerTest, AnswersWaitForCreditAndHandlersForRoom) {
   client.say(get(1) + get(3));
   Served& served = world.served.front();
   size_t made = 0;
@@ -238,7 +238,7 @@ TEST_F(Http2ServerTest, AnAnswerWaitsForCreditAndItsHandlerForRoom) {
   EXPECT_GT(served.rooms, 3);
 }
 
-TEST_F(Http2ServerTest, APausedRequestKeepsWhatItsWindowLetsThrough) {
+TEST_F(Http2ServerTest, BuffersAPausedRequestWithinItsWindow) {
   client.say(post(1));
   world.last().response->pause_request();
   const std::string piece(16'384, 'x');
@@ -260,7 +260,7 @@ TEST_F(Http2ServerTest, APausedRequestKeepsWhatItsWindowLetsThrough) {
   EXPECT_TRUE(world.last().loss) << "more than its window";
 }
 
-TEST_F(Http2ServerTest, ALostRequestGivesItsCreditBack) {
+TEST_F(Http2ServerTest, ReturnsTheCreditOfALostRequest) {
   const std::string piece(16'384, 'x');
   for (uint32_t id = 1; id < 41; id += 2) {  // 20 times 64 KiB, over a window of 256
     client.say(post(id));
@@ -278,7 +278,7 @@ TEST_F(Http2ServerTest, ALostRequestGivesItsCreditBack) {
   EXPECT_EQ(client.server.count(NGHTTP2_PING, NGHTTP2_FLAG_ACK), 1u);
 }
 
-TEST_F(Http2ServerTest, AResetIsALoss) {
+TEST_F(Http2ServerTest, ReportsAResetAsALoss) {
   client.say(get(1) + post(3));
   client.say(reset_frame(1, NGHTTP2_CANCEL));
   EXPECT_NE(world.served.front().what().find("CANCEL"), std::string::npos);
@@ -288,7 +288,7 @@ TEST_F(Http2ServerTest, AResetIsALoss) {
   EXPECT_EQ(world.last().what(), "gone");
 }
 
-TEST_F(Http2ServerTest, AbandonedIsReset) {
+TEST_F(Http2ServerTest, ResetsAnAbandonedRequest) {
   client.say(get(1));
   world.last().response->send_head({.status = 200});
   world.last().response->send_body("half");
@@ -354,7 +354,7 @@ TEST_F(Http2ServerTest, FloodsEndTheConnection) {
   }
 }
 
-TEST_F(Http2ServerTest, CreditByTheByteIsAFlood) {
+TEST_F(Http2ServerTest, TreatsCreditByTheByteAsAFlood) {
   client.say(settings_frame({{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 0}}) + get(1));
   world.last().response->answer(200, std::string(100'000, 'x'));
   client.look();
@@ -367,7 +367,7 @@ TEST_F(Http2ServerTest, CreditByTheByteIsAFlood) {
   EXPECT_EQ(client.goaway(), NGHTTP2_ENHANCE_YOUR_CALM);
 }
 
-TEST_F(Http2ServerTest, ManyStreamsAtOnceAreRefused) {
+TEST_F(Http2ServerTest, RefusesTooManyConcurrentStreams) {
   ServerWorld one({.streams_max = 10});
   Http2Client rude(one);
   for (uint32_t id = 1; id < 21; id += 2) rude.say(post(id));
@@ -376,7 +376,7 @@ TEST_F(Http2ServerTest, ManyStreamsAtOnceAreRefused) {
   EXPECT_EQ(one.served.size(), 10u) << "never more";
 }
 
-TEST_F(Http2ServerTest, NoMoreIsAnsweredThanAClientTakes) {
+TEST_F(Http2ServerTest, BoundsUnreadAnswers) {
   world.on_request = [](Served& served) { served.response->answer(200, std::string(100'000, 'x')); };
   client.say(settings_frame({{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 0}}));
   for (uint32_t id = 1; id < 201; id += 2) client.say(get(id));
@@ -390,7 +390,7 @@ TEST_F(Http2ServerTest, NoMoreIsAnsweredThanAClientTakes) {
   EXPECT_EQ(client.goaway(), -1);
 }
 
-TEST_F(Http2ServerTest, HeadersThatGoOnAndOnEndTheConnection) {
+TEST_F(Http2ServerTest, EndlessHeadersEndTheConnection) {
   client.say(frame(NGHTTP2_HEADERS, 0, 1, fake::hpack(request_fields())));
   int taken = 0;
   while (taken < 100 && client.goaway() == -1) {
@@ -436,7 +436,7 @@ TEST_F(Http2ServerTest, RequestsAreBounded) {
   EXPECT_EQ(rude.goaway(), -1) << "each costs its stream alone";
 }
 
-TEST_F(Http2ServerTest, SlowClientsAreNotWaitedForForEver) {
+TEST_F(Http2ServerTest, TimesOutOnSlowClients) {
   const struct {
     const char* why;
     std::string sent;
@@ -467,7 +467,7 @@ TEST_F(Http2ServerTest, SlowClientsAreNotWaitedForForEver) {
   }
 }
 
-TEST_F(Http2ServerTest, ASlowRequestIsAnsweredAndASlowReaderReset) {
+TEST_F(Http2ServerTest, AnswersASlowRequestAndResetsASlowReader) {
   client.say(post(1) + post(3) + get(5));
   auto served = world.served.begin();
   (++served)->response->send_head({.status = 200});
@@ -494,7 +494,7 @@ TEST_F(Http2ServerTest, ASlowRequestIsAnsweredAndASlowReaderReset) {
   EXPECT_EQ(client.goaway(), -1);
 }
 
-TEST_F(Http2ServerTest, AReaderThatTakesSomeIsWaitedFor) {
+TEST_F(Http2ServerTest, WaitsForASlowButActiveReader) {
   client.say(get(1));
   world.last().response->send_head({.status = 200});
   world.last().response->send_body(std::string(200'000, 'x'));
@@ -513,7 +513,7 @@ TEST_F(Http2ServerTest, AReaderThatTakesSomeIsWaitedFor) {
   EXPECT_FALSE(world.last().loss);
 }
 
-TEST_F(Http2ServerTest, ASilentClientIsAskedAndThenDead) {
+TEST_F(Http2ServerTest, PingsASilentClientThenClosesIt) {
   client.say(get(1));
   world.pass(29s);
   client.look();
@@ -566,7 +566,7 @@ TEST_F(Http2ServerTest, StopsWithItsLastAnswer) {
   EXPECT_TRUE(is_done);
 }
 
-TEST_F(Http2ServerTest, BehindTheClientsGoawayWhatIsOpenGoesOn) {
+TEST_F(Http2ServerTest, FinishesOpenRequestsAfterTheClientsGoaway) {
   client.say(post(1) + goaway_frame(0x7fffffff) + data_frame(1, "x", true));  // as grpc-go says it
   ASSERT_FALSE(client.wire.is_ended);
   world.last().response->answer(200, "ok");
@@ -576,7 +576,7 @@ TEST_F(Http2ServerTest, BehindTheClientsGoawayWhatIsOpenGoesOn) {
   EXPECT_TRUE(world.troubles.empty());
 }
 
-TEST_F(Http2ServerTest, WhatIsLostMayStillBeAnswered) {
+TEST_F(Http2ServerTest, AcceptsAnAnswerToALostRequest) {
   client.say(post(1) + post(3));
   Served& reset = world.served.front();
   reset.then = [&] { reset.response->answer(200, "too late"); };
@@ -590,7 +590,7 @@ TEST_F(Http2ServerTest, WhatIsLostMayStillBeAnswered) {
   EXPECT_EQ(client.status(3), "408");
 }
 
-TEST_F(Http2ServerTest, AnIdleConnectionEndsByGoaway) {
+TEST_F(Http2ServerTest, EndsAnIdleConnectionByGoaway) {
   client.say(get(1));
   world.last().response->answer(200, "ok");
   client.look();
@@ -605,7 +605,7 @@ TEST_F(Http2ServerTest, AnIdleConnectionEndsByGoaway) {
   EXPECT_TRUE(client.wire.is_ended);
 }
 
-TEST_F(Http2ServerTest, WhatAClientDoesNotReadIsNotMade) {
+TEST_F(Http2ServerTest, ProducesNothingThatTheClientDoesNotRead) {
   client.say(settings_frame({{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 0x7fffffff}}) +
              window_frame(0, 0x7fff0000 - 65'535));
   client.wire.is_stuck = true;
@@ -620,7 +620,7 @@ TEST_F(Http2ServerTest, WhatAClientDoesNotReadIsNotMade) {
   EXPECT_EQ(world.last().what(), "the client does not read");
 }
 
-TEST_F(Http2ServerTest, ContinuesWhereItIsExpected) {
+TEST_F(Http2ServerTest, SendsContinueIfExpected) {
   Fields fields = request_fields();
   fields.push_back({"expect", "100-continue"});
   client.say(headers_frame(1, fields));

@@ -53,7 +53,7 @@ struct Http2SessionTest : testing::Test {
   fake::ClientFrames client;
 };
 
-TEST_F(Http2SessionTest, ARequestIsWrittenAsRfc9113Wants) {
+TEST_F(Http2SessionTest, WritesARequestAsRfc9113Requires) {
   Heard heard;
   const auto id = session.send(outgoing({.method = "PUT",
                                          .path = "/api/v1/x",
@@ -76,7 +76,7 @@ TEST_F(Http2SessionTest, ARequestIsWrittenAsRfc9113Wants) {
   EXPECT_TRUE(request.is_whole);
 }
 
-TEST_F(Http2SessionTest, SameResponseWhereverTheBytesAreCut) {
+TEST_F(Http2SessionTest, DecodesTheSameResponseHoweverBytesAreCut) {
   const std::string bytes = headers_frame(kFirst, {{":status", "103"}, {"link", "x"}}) +
                             headers_frame(kFirst, {{":status", "201"}, {"content-type", "a/b"}}) +
                             data_frame(kFirst, "hel") + ping_frame(false) + data_frame(kFirst, "lo") +
@@ -111,7 +111,7 @@ TEST_F(Http2SessionTest, StreamsDoNotWaitForEachOther) {
   EXPECT_EQ(first.body, "one");
 }
 
-TEST_F(Http2SessionTest, APausedStreamKeepsWhatItsWindowLetsThroughAndStarvesNobody) {
+TEST_F(Http2SessionTest, BuffersAPausedStreamWithinItsWindowWithoutStarvingOthers) {
   // More than fill the window of the connection.
   constexpr size_t kStopped = kHttp2ConnectionWindow / kHttp2StreamWindow + 1;
   std::array<Heard, kStopped> stopped;
@@ -154,7 +154,7 @@ TEST_F(Http2SessionTest, APausedStreamKeepsWhatItsWindowLetsThroughAndStarvesNob
   EXPECT_TRUE(stopped[0].loss) << "its window is the bound of what is kept";
 }
 
-TEST_F(Http2SessionTest, WhatWasKeptComesAfterResumeAlsoWhenTheResponseIsOver) {
+TEST_F(Http2SessionTest, DeliversBufferedDataAfterResumeOfAFinishedResponse) {
   Heard heard;
   const auto id = get(heard);
   session.pause(id);
@@ -170,7 +170,7 @@ TEST_F(Http2SessionTest, WhatWasKeptComesAfterResumeAlsoWhenTheResponseIsOver) {
   EXPECT_EQ(heard.ends, 1);
 }
 
-TEST_F(Http2SessionTest, WhatTheServerHasNotActedOnIsSaid) {
+TEST_F(Http2SessionTest, ReportsRequestsThatTheServerDidNotProcess) {
   Heard refused, behind, seen, cut;
   (void)get(cut);
   (void)get(refused);
@@ -188,7 +188,7 @@ TEST_F(Http2SessionTest, WhatTheServerHasNotActedOnIsSaid) {
   EXPECT_EQ(seen.loss->fate, Loss::Fate::kUnanswered);
 }
 
-TEST_F(Http2SessionTest, AnEarlyAnswerEndsTheRest) {
+TEST_F(Http2SessionTest, AnEarlyAnswerEndsTheRequest) {
   Heard heard;
   (void)session.send(outgoing({.method = "POST", .path = "/x", .body = std::string(1 << 20, 'x')}), {},
                      heard);
@@ -201,7 +201,7 @@ TEST_F(Http2SessionTest, AnEarlyAnswerEndsTheRest) {
   EXPECT_EQ(heard.ends, 1);
 }
 
-TEST_F(Http2SessionTest, TheServersLimitOfStreamsCounts) {
+TEST_F(Http2SessionTest, HonoursTheServersStreamLimit) {
   EXPECT_EQ(Http2Session(now).streams_max(), kHttp2StreamsAssumed);
   EXPECT_EQ(Http2Session(now, 7).streams_max(), 7u);
   ASSERT_TRUE(feed(settings_frame({{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, 3}})));
@@ -281,7 +281,7 @@ TEST_F(Http2SessionTest, FloodsEndTheConnection) {
   }
 }
 
-TEST_F(Http2SessionTest, TheBudgetOfFramesComesBackWithTimeAndUse) {
+TEST_F(Http2SessionTest, RefillsTheFrameBudgetWithTimeAndUse) {
   for (int minute = 0; minute < 10; ++minute) {
     for (int i = 0; i < 500; ++i) ASSERT_TRUE(feed(ping_frame(false))) << minute;
     now += 60s;
@@ -295,7 +295,7 @@ TEST_F(Http2SessionTest, TheBudgetOfFramesComesBackWithTimeAndUse) {
   }
 }
 
-TEST_F(Http2SessionTest, HeadersThatGoOnAndOnEndTheConnection) {
+TEST_F(Http2SessionTest, EndlessHeadersEndTheConnection) {
   for (const size_t size : {size_t{0}, size_t{100}}) {
     Http2Session one(now);
     Heard heard;
@@ -311,7 +311,7 @@ TEST_F(Http2SessionTest, HeadersThatGoOnAndOnEndTheConnection) {
   }
 }
 
-TEST_F(Http2SessionTest, WhatIsNoHttp2EndsTheConnection) {
+TEST_F(Http2SessionTest, InvalidHttp2EndsTheConnection) {
   for (const std::string& bytes : {std::string("HTTP/1.1 400 Bad Request\r\n\r\n"),
                                    std::string("\x15\x03\x01\x00\x02\x02\x0a alert", 13), ping_frame(false),
                                    frame(NGHTTP2_SETTINGS, 0, 0, "odd"), frame(NGHTTP2_SETTINGS, 0, 3, "")}) {
@@ -355,7 +355,7 @@ TEST_F(Http2SessionTest, ABrokenResponseCostsItsStreamOnly) {
   }
 }
 
-TEST_F(Http2SessionTest, AReceiverMayCancelAndSendAtEachOfItsCalls) {
+TEST_F(Http2SessionTest, AReceiverMayCancelAndSendInEachCallback) {
   const std::string answer = headers_frame(1, {{":status", "200"}}) + data_frame(1, "a") +
                              data_frame(1, "b") + headers_frame(1, {{"t", "u"}}, true);
   for (int at = 1; at <= 5; ++at) {

@@ -5,7 +5,7 @@
 namespace sliced::http {
 namespace {
 
-TEST(PrepareRequest, LetsNothingBreakTheFraming) {
+TEST(PrepareRequest, KeepsTheFramingIntact) {
   const Url server = *decode_url("https://kube");
   for (const std::string& value : {std::string("a\r\nX: y"), std::string("a\n"), std::string("a\0b", 3)}) {
     Request request{.method = "GET", .path = "/", .headers = {{"Authorization", value}}};
@@ -54,7 +54,7 @@ TEST(DecodeHttpDate, Table) {
     EXPECT_EQ(decode_http_date(text), std::nullopt) << text;
 }
 
-TEST(DecodeWarnings, TakesTheTexts) {
+TEST(DecodeWarnings, ReturnsTheTexts) {
   const Head head{200,
                   {{"Warning", "299 - \"unknown field \\\"spec.x\\\"\""},
                    {"X", "y"},
@@ -65,7 +65,7 @@ TEST(DecodeWarnings, TakesTheTexts) {
             (std::vector<std::string>{"unknown field \"spec.x\"", "second", "no quotes", "open"}));
 }
 
-TEST(EncodeHttpDate, IsReadAsItWasWritten) {
+TEST(EncodeHttpDate, RoundTrips) {
   EXPECT_EQ(encode_http_date(784'111'777), "Sun, 06 Nov 1994 08:49:37 GMT");
   EXPECT_EQ(encode_http_date(0), "Thu, 01 Jan 1970 00:00:00 GMT");
   for (const int64_t seconds :

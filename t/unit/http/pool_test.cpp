@@ -8,7 +8,7 @@
 namespace sliced::http {
 namespace {
 
-TEST(PoolTest, WhatIsAskedAtOnceSharesOneConnectionDialedOnce) {
+TEST(PoolTest, ConcurrentRequestsShareOneConnection) {
   Http2World world;
   std::vector<Told> told(10);
   std::vector<ExchangePtr> running;
@@ -26,7 +26,7 @@ TEST(PoolTest, WhatIsAskedAtOnceSharesOneConnectionDialedOnce) {
   EXPECT_EQ(world.client.idle_connections(), 0u);
 }
 
-TEST(PoolTest, AnIdleConnectionIsGivenUpInTime) {
+TEST(PoolTest, ClosesAnIdleConnectionAfterItsTimeout) {
   Http2World world;
   Told told;
   const auto running = world.get(told);
@@ -42,7 +42,7 @@ TEST(PoolTest, AnIdleConnectionIsGivenUpInTime) {
   EXPECT_EQ(world.peer(0).frames.count(NGHTTP2_GOAWAY), 1u) << "and says so";
 }
 
-TEST(PoolTest, ADialThatFailsFailsAllThatWaitForIt) {
+TEST(PoolTest, AFailedDialFailsAllWaitingRequests) {
   Http2World world;
   world.dials.refusal = Error{Errc::kIo, "connection refused"};
   std::vector<Told> told(3);
@@ -53,7 +53,7 @@ TEST(PoolTest, ADialThatFailsFailsAllThatWaitForIt) {
   for (const Told& one : told) EXPECT_EQ(one.what(), "http://kube:80: connection refused");
 }
 
-TEST(PoolTest, ADialGoesOnForThoseWhoAreLeft) {
+TEST(PoolTest, ContinuesADialForRemainingRequests) {
   Http2World world;
   world.dials.takes = 10ms;
   Told first, second;
@@ -68,7 +68,7 @@ TEST(PoolTest, ADialGoesOnForThoseWhoAreLeft) {
   EXPECT_TRUE(second.is_done);
 }
 
-TEST(PoolTest, ADialThatNobodyWaitsForIsGivenUp) {
+TEST(PoolTest, CancelsADialWithoutRequests) {
   Http2World world;
   world.dials.takes = 10ms;
   Told told;
@@ -79,7 +79,7 @@ TEST(PoolTest, ADialThatNobodyWaitsForIsGivenUp) {
   EXPECT_TRUE(world.dials.wires.empty());
 }
 
-TEST(PoolTest, ADialWithoutAnAnswerIsATimeout) {
+TEST(PoolTest, TimesOutADialWithoutAnAnswer) {
   Http2World world;
   world.dials.is_mute = true;
   Told told;
@@ -91,7 +91,7 @@ TEST(PoolTest, ADialWithoutAnAnswerIsATimeout) {
   EXPECT_EQ(told.failure->code, Errc::kTimeout) << told.what();
 }
 
-TEST(PoolTest, AWriteFindsAPlaceBesideWatchesThatFillTheConnection) {
+TEST(PoolTest, SendsAWriteBesideWatchesThatFillTheConnection) {
   Http2World world;
   world.greeting = settings_frame({{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, 4}});
   std::vector<Told> told(6);
@@ -110,7 +110,7 @@ TEST(PoolTest, AWriteFindsAPlaceBesideWatchesThatFillTheConnection) {
   ASSERT_EQ(world.peer(0).waiting().size() + world.peer(1).waiting().size(), 7u);
 }
 
-TEST(PoolTest, AServerThatTakesOneAtATimeGetsAConnectionForEach) {
+TEST(PoolTest, OpensAConnectionPerRequestIfTheServerAllowsOneStream) {
   for (const bool is_lowered_later : {false, true}) {
     Http2World world;
     const std::string one_only = settings_frame({{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, 1}});
@@ -151,7 +151,7 @@ TEST(PoolTest, AServerThatTakesOneAtATimeGetsAConnectionForEach) {
   }
 }
 
-TEST(PoolTest, GoawayMovesTheWatchesWithinHalfAMinuteAndLosesNothing) {
+TEST(PoolTest, MovesWatchesWithin30SecondsOfGoaway) {
   Http2World world;
   Told watch, write, later;
   const auto watching = world.watch(watch);
@@ -180,7 +180,7 @@ TEST(PoolTest, GoawayMovesTheWatchesWithinHalfAMinuteAndLosesNothing) {
   EXPECT_EQ(watch.ends, 1);
 }
 
-TEST(PoolTest, WhatGoawaySaysWasNotActedOnIsSentAgainAndNothingElse) {
+TEST(PoolTest, RepeatsOnlyRequestsThatGoawayDidNotProcess) {
   Http2World world;
   std::vector<Told> told(3);
   std::vector<ExchangePtr> running;
@@ -202,7 +202,7 @@ TEST(PoolTest, WhatGoawaySaysWasNotActedOnIsSentAgainAndNothingElse) {
   EXPECT_EQ(told[2].body, "three");
 }
 
-TEST(PoolTest, AServerThatSendsEveryConnectionAwayCollectsNone) {
+TEST(PoolTest, DoesNotAccumulateConnectionsThatTheServerCloses) {
   Http2World world;
   std::vector<std::unique_ptr<Told>> told;
   std::vector<ExchangePtr> running;
@@ -218,7 +218,7 @@ TEST(PoolTest, AServerThatSendsEveryConnectionAwayCollectsNone) {
   }
 }
 
-TEST(PoolTest, RefusedRequestsAreSentAgainFiveTimes) {
+TEST(PoolTest, RepeatsRefusedRequestsFiveTimes) {
   Http2World world;
   Told told;
   const auto running = world.create(told);
@@ -238,7 +238,7 @@ TEST(PoolTest, RefusedRequestsAreSentAgainFiveTimes) {
   EXPECT_EQ(world.dials.dialed, 1u);
 }
 
-TEST(PoolTest, AServerThatTakesNothingIsNotDialedWithoutEnd) {
+TEST(PoolTest, BoundsDialsToAServerThatRefusesEverything) {
   Http2World world;
   world.greeting = settings_frame({{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, 0}});
   Told told;
@@ -256,7 +256,7 @@ TEST(PoolTest, AServerThatTakesNothingIsNotDialedWithoutEnd) {
   EXPECT_LE(world.dials.dialed, 8u);
 }
 
-TEST(PoolTest, ANewTargetDrainsTheConnectionsOfTheOld) {
+TEST(PoolTest, DrainsOldConnectionsOnANewTarget) {
   Http2World world;
   Told watch, write;
   const auto watching = world.watch(watch);
@@ -273,7 +273,7 @@ TEST(PoolTest, ANewTargetDrainsTheConnectionsOfTheOld) {
   EXPECT_TRUE(world.peer(0).wire->is_gone);
 }
 
-TEST(PoolTest, DroppedAtAnyMomentAnExchangeIsSilentAndItsConnectionLives) {
+TEST(PoolTest, IsSilentWhenDroppedAtAnyMomentAndKeepsItsConnection) {
   for (int stage = 0; stage < 6; ++stage) {
     SCOPED_TRACE(stage);
     Http2World world;

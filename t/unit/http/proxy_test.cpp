@@ -24,7 +24,7 @@ std::string chosen(const std::string& server, const std::map<std::string, std::s
 }
 
 // As golang.org/x/net/http/httpproxy decides it.
-TEST(Proxy, IsChosenAsGoProgramsChooseIt) {
+TEST(Proxy, SelectsTheProxyLikeGo) {
   const struct {
     const char* server;
     std::map<std::string, std::string> variables;
@@ -55,7 +55,7 @@ TEST(Proxy, IsChosenAsGoProgramsChooseIt) {
   for (const auto& row : rows) EXPECT_EQ(chosen(row.server, row.variables), row.wanted) << row.server;
 }
 
-TEST(Proxy, NoProxyIsReadAsGoReadsIt) {
+TEST(Proxy, ReadsNoProxyLikeGo) {
   const struct {
     const char *no_proxy, *host;
     uint16_t port;
@@ -110,7 +110,7 @@ TEST(Proxy, NoProxyIsReadAsGoReadsIt) {
         << row.no_proxy << " for " << row.host << ":" << row.port;
 }
 
-TEST(Proxy, UserInformationIsSentAndNeverShown) {
+TEST(Proxy, SendsUserInformationAndNeverShowsIt) {
   const struct {
     const char *proxy, *user;
   } rows[] = {{"http://a:b@p:1", "a:b"}, {"http://a@p:1", "a:"},
@@ -131,7 +131,7 @@ TEST(Proxy, UserInformationIsSentAndNeverShown) {
 }
 
 // Red when a proxy that cannot be used is passed by: its owner meant traffic to go through it.
-TEST(Proxy, WhatCannotBeUsedIsRefusedByName) {
+TEST(Proxy, NamesAnInvalidProxy) {
   const struct {
     const char* server;
     std::map<std::string, std::string> variables;

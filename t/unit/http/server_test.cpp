@@ -14,7 +14,7 @@ namespace {
 
 const std::string kHttp1Get = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
 
-TEST(ServerTest, SlowHeadsAreNotWaitedForForEver) {
+TEST(ServerTest, TimesOutOnSlowHeads) {
   for (const std::string& bytes :
        {std::string(), std::string("GET /"), std::string("GET / HTTP/1.1\r\nHo")}) {
     ServerWorld world;
@@ -34,7 +34,7 @@ TEST(ServerTest, SlowHeadsAreNotWaitedForForEver) {
 }
 
 // Bytes now and then do not make a place worth more than that of who waits for us.
-TEST(ServerTest, RoomIsMadeByWhoKeepsUsWaitingForLongest) {
+TEST(ServerTest, EvictsTheLongestWaitingClient) {
   ServerWorld world;
   fake::WireEnd& served = world.connect();
   served.say(kHttp1Get);  // answered when we want
@@ -61,7 +61,7 @@ TEST(ServerTest, RoomIsMadeByWhoKeepsUsWaitingForLongest) {
   EXPECT_TRUE(served.is_gone);
 }
 
-TEST(ServerTest, RoomIsMadeByWhoMayBeGone) {
+TEST(ServerTest, EvictsClientsThatMayHaveLeft) {
   ServerWorld world;
   fake::WireEnd& waits = world.connect();
   waits.say(kHttp1Get);
@@ -81,7 +81,7 @@ TEST(ServerTest, RoomIsMadeByWhoMayBeGone) {
   EXPECT_FALSE(waits.is_gone);
 }
 
-TEST(ServerTest, LineEndsAreNoRequest) {
+TEST(ServerTest, IgnoresEmptyLines) {
   ServerWorld world;
   fake::WireEnd& wire = world.connect();
   for (int second = 0; second < 12 && !wire.is_ended; ++second) {
@@ -91,7 +91,7 @@ TEST(ServerTest, LineEndsAreNoRequest) {
   EXPECT_TRUE(wire.is_ended);
 }
 
-TEST(ServerTest, SlowRequestsAreNotWaitedForForEver) {
+TEST(ServerTest, TimesOutOnSlowRequests) {
   ServerWorld world;
   fake::WireEnd& wire = world.connect();
   wire.say("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n");
@@ -106,7 +106,7 @@ TEST(ServerTest, SlowRequestsAreNotWaitedForForEver) {
   EXPECT_TRUE(wire.sent.starts_with("HTTP/1.1 408 "));
 }
 
-TEST(ServerTest, WhoStillSendsIsHeardOutBehindItsAnswer) {
+TEST(ServerTest, ReadsTheRestOfARequestAfterItsAnswer) {
   for (const int seconds : {1, 8, 20}) {
     ServerWorld world;
     fake::WireEnd& wire = world.connect();
@@ -126,7 +126,7 @@ TEST(ServerTest, WhoStillSendsIsHeardOutBehindItsAnswer) {
   }
 }
 
-TEST(ServerTest, WhoDoesNotReadIsCutAndWhoReadsSlowlyIsNot) {
+TEST(ServerTest, ClosesClientsThatDoNotReadAndKeepsSlowReaders) {
   for (const bool reads : {false, true}) {
     ServerWorld world;
     fake::WireEnd& wire = world.connect();
@@ -147,7 +147,7 @@ TEST(ServerTest, WhoDoesNotReadIsCutAndWhoReadsSlowlyIsNot) {
   }
 }
 
-TEST(ServerTest, AHandlerHearsWhenThereIsRoom) {
+TEST(ServerTest, NotifiesAHandlerOfRoom) {
   ServerWorld world;
   fake::WireEnd& wire = world.connect();
   wire.is_stuck = true;
@@ -176,7 +176,7 @@ TEST(ServerTest, AHandlerHearsWhenThereIsRoom) {
   EXPECT_GT(served.rooms, 5);
 }
 
-TEST(ServerTest, IdleConnectionsEndAndOthersDoNot) {
+TEST(ServerTest, ClosesOnlyIdleConnections) {
   ServerWorld world;
   fake::WireEnd& idle = world.connect();
   fake::WireEnd& busy = world.connect();
@@ -224,7 +224,7 @@ TEST(ServerTest, StopsWithItsLastAnswer) {
   EXPECT_TRUE(is_done);
 }
 
-TEST(ServerTest, WhatGoesOnIsCutWhenTheGraceIsOver) {
+TEST(ServerTest, CutsOpenRequestsAfterTheGracePeriod) {
   ServerWorld world;
   fake::WireEnd& busy = world.connect();
   busy.say(kHttp1Get);
@@ -238,7 +238,7 @@ TEST(ServerTest, WhatGoesOnIsCutWhenTheGraceIsOver) {
   EXPECT_EQ(world.last().what(), "the server stops");
 }
 
-TEST(ServerTest, AnswersSayWhenTheyAreMade) {
+TEST(ServerTest, AnswersHaveADate) {
   fake::FakeScheduler time;
   Server server(time,
                 [](const RequestHead&, Response& response) {
@@ -253,7 +253,7 @@ TEST(ServerTest, AnswersSayWhenTheyAreMade) {
   EXPECT_EQ(wire->sent, "HTTP/1.1 204 No Content\r\ndate: Sun, 06 Nov 1994 08:49:37 GMT\r\n\r\n");
 }
 
-TEST(ServerTest, CallsHearThatTheServerIsGone) {
+TEST(ServerTest, NotifiesCallsOfTheServersEnd) {
   ServerWorld world;
   fake::WireEnd& wire = world.connect();
   wire.say(kHttp1Get);

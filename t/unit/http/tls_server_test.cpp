@@ -82,7 +82,7 @@ struct TlsWorld {
   std::unique_ptr<reactor::net::Listener> listener;
 };
 
-TEST_F(TlsServerTest, SpeaksWhatTheClientKnows) {
+TEST_F(TlsServerTest, NegotiatesTheClientsProtocol) {
   TlsWorld world(*this, server_tls(authority));
   for (const std::vector<std::string>& alpn :
        {std::vector<std::string>{"h2", "http/1.1"}, {"http/1.1"}, {"h2"}, {}}) {
@@ -95,7 +95,7 @@ TEST_F(TlsServerTest, SpeaksWhatTheClientKnows) {
   EXPECT_NE(none.failure.find("no application protocol"), std::string::npos) << none.failure;
 }
 
-TEST_F(TlsServerTest, LetsInWhoShowsACertificateOfTheAuthority) {
+TEST_F(TlsServerTest, AcceptsClientsWithACertificateOfTheAuthority) {
   TlsWorld world(*this, server_tls(authority, true));
   const auto config = [&](const Identity* from) {
     TlsConfig made{.ca_pem = authority.cert_pem(), .alpn = {"h2"}};
@@ -114,7 +114,7 @@ TEST_F(TlsServerTest, LetsInWhoShowsACertificateOfTheAuthority) {
       << troubles[1];
 }
 
-TEST_F(TlsServerTest, AnotherCertificateIsShownFromThenOn) {
+TEST_F(TlsServerTest, ServesANewCertificateFromThenOn) {
   TlsWorld world(*this, server_tls(authority));
   EXPECT_EQ(ask(world.listener->port(), {.ca_pem = authority.cert_pem()}).failure, "");
   world.server.use(server_tls(other));
@@ -122,7 +122,7 @@ TEST_F(TlsServerTest, AnotherCertificateIsShownFromThenOn) {
   EXPECT_EQ(ask(world.listener->port(), {.ca_pem = other.cert_pem()}).failure, "");
 }
 
-TEST_F(TlsServerTest, WhatItsFilesHoldIsShownFromThenOn) {
+TEST_F(TlsServerTest, ServesChangedFilesFromThenOn) {
   char name[] = "/tmp/tls-server-test-XXXXXX";
   const std::string root = ::mkdtemp(name), cert = root + "/tls.crt", key = root + "/tls.key";
   const auto write = [&](const Identity& from) {
@@ -158,7 +158,7 @@ TEST_F(TlsServerTest, WhatItsFilesHoldIsShownFromThenOn) {
   std::filesystem::remove_all(root);
 }
 
-TEST_F(TlsServerTest, WhatCannotBeUsedIsNamed) {
+TEST_F(TlsServerTest, NamesInvalidCertificates) {
   const Identity one = authority.issue({}), two = authority.issue({});
   const struct {
     reactor::net::TlsServerConfig config;
@@ -179,7 +179,7 @@ TEST_F(TlsServerTest, WhatCannotBeUsedIsNamed) {
   }
 }
 
-TEST_F(TlsServerTest, AClientThatSaysNothingIsGivenUp) {
+TEST_F(TlsServerTest, TimesOutOnASilentClient) {
   TlsWorld world(*this, server_tls(authority), {.handshake_max = 50ms});
   reactor::ThreadExecutor executor(loop);
   std::unique_ptr<reactor::net::ByteStream> silent;
@@ -195,7 +195,7 @@ TEST_F(TlsServerTest, AClientThatSaysNothingIsGivenUp) {
   EXPECT_NE(troubles[0].find("no answer within 50 ms"), std::string::npos) << troubles[0];
 }
 
-TEST_F(TlsServerTest, AClientWithoutTlsIsToldNothing) {
+TEST_F(TlsServerTest, SendsNothingToAClientWithoutTls) {
   TlsWorld world(*this, server_tls(authority));
   reactor::ThreadExecutor executor(loop);
   std::unique_ptr<reactor::net::ByteStream> plain;

@@ -55,7 +55,7 @@ struct ScriptedProxy {
   fake::TcpServer tcp;
 };
 
-TEST_F(TunnelTest, RequestsGoThroughAndTlsIsWithTheServer) {
+TEST_F(TunnelTest, TunnelsTlsToTheServer) {
   ClientWorld world(*this, Wire::kTls, [](const fake::SeenRequest& request, Connection& to) {
     to.send(fake::http_response(200, "you asked " + request.target));
   });
@@ -71,7 +71,7 @@ TEST_F(TunnelTest, RequestsGoThroughAndTlsIsWithTheServer) {
   EXPECT_EQ(world.server.requests[0].header("proxy-authorization"), "");
 }
 
-TEST_F(TunnelTest, WhatIsNoTunnelIsAFailureThatNamesTheProxy) {
+TEST_F(TunnelTest, NamesTheProxyIfItRefusesTheTunnel) {
   const struct {
     const char* why;
     std::string answer, wanted;
@@ -103,14 +103,14 @@ TEST_F(TunnelTest, WhatIsNoTunnelIsAFailureThatNamesTheProxy) {
   }
 }
 
-TEST_F(TunnelTest, AProxyThatSpeaksIntoTheTunnelIsNotBelieved) {
+TEST_F(TunnelTest, RefusesAProxyThatSendsDataBeforeTheTunnel) {
   ClientWorld world(*this, Wire::kTls, [](const fake::SeenRequest&, Connection&) { ADD_FAILURE(); });
   ScriptedProxy proxy(world, "HTTP/1.1 200 OK\r\n\r\nhello");
   const Outcome outcome = world.fetch();
   ASSERT_TRUE(outcome.failure);
 }
 
-TEST_F(TunnelTest, AProxyThatHangsIsGivenUp) {
+TEST_F(TunnelTest, TimesOutOnAHangingProxy) {
   ClientWorld world(*this, Wire::kTls, [](const fake::SeenRequest&, Connection&) { ADD_FAILURE(); });
   ScriptedProxy proxy(world, "");
   Outcome outcome;
@@ -123,7 +123,7 @@ TEST_F(TunnelTest, AProxyThatHangsIsGivenUp) {
   EXPECT_NE(outcome.what().find("(HTTPS_PROXY)"), std::string::npos) << outcome.what();
 }
 
-TEST_F(TunnelTest, NobodyThereIsAFailureOfTheProxy) {
+TEST_F(TunnelTest, NamesAnUnreachableProxy) {
   ClientWorld world(*this, Wire::kTls, [](const fake::SeenRequest&, Connection&) { ADD_FAILURE(); });
   ScriptedProxy proxy(world, "");
   proxy.tcp.stop_listening();

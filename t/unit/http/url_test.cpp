@@ -26,7 +26,7 @@ TEST(DecodeUrl, Table) {
   }
 }
 
-TEST(DecodeUrl, RefusesWhatItDoesNotUnderstand) {
+TEST(DecodeUrl, RefusesOtherUrls) {
   const std::string too_long = "https://" + std::string(3000, 'a');
   for (const std::string_view text :
        {"", "https://", "ftp://x", "https://user:secret@x", "https://x:0", "https://x:65536",
@@ -39,7 +39,7 @@ TEST(DecodeUrl, RefusesWhatItDoesNotUnderstand) {
 }
 
 // Red when whoever reads the log reads a password of the kubeconfig.
-TEST(DecodeUrl, ErrorsShowNoUserInformation) {
+TEST(DecodeUrl, HidesUserInformationInErrors) {
   for (const std::string_view text :
        {"https://user:secret@x", "ftp://user:secret@x", "https://user:sec/ret@x", "user:secret@x:0"}) {
     const auto url = decode_url(text);
@@ -49,7 +49,7 @@ TEST(DecodeUrl, ErrorsShowNoUserInformation) {
   }
 }
 
-TEST(HostHeader, LeavesOutTheSchemesOwnPort) {
+TEST(HostHeader, OmitsTheDefaultPort) {
   EXPECT_EQ(host_header(*decode_url("https://a:443")), "a");
   EXPECT_EQ(host_header(*decode_url("https://a:80")), "a:80");
   EXPECT_EQ(host_header(*decode_url("http://[::1]:80")), "[::1]");

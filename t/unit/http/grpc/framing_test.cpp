@@ -24,7 +24,7 @@ Cut cut_body(const std::string& body, size_t piece, const std::string& encoding 
   return out;
 }
 
-TEST(GrpcFraming, MessagesComeOutAsTheyWentInHoweverTheyAreCut) {
+TEST(GrpcFraming, DecodesMessagesHoweverTheyAreCut) {
   const std::vector<std::string> sent = {"", "a", std::string(100, 'x'), "", "\0\1\2"s};
   std::string body;
   for (const std::string& message : sent) body += frame(message);
@@ -59,7 +59,7 @@ TEST(GrpcFraming, RefusesWithTheProtocolsCode) {
       << "each message says whether it is compressed";
 }
 
-TEST(GrpcFraming, AnEndInTheMiddleIsTold) {
+TEST(GrpcFraming, ReportsATruncatedMessage) {
   const std::string whole = frame("message");
   for (size_t size = 1; size < whole.size(); ++size)
     EXPECT_EQ(cut_body(whole.substr(0, size), 100).end.code, Code::kInternal) << size;

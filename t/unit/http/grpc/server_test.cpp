@@ -82,7 +82,7 @@ TEST(GrpcServer, AMessageEachWay) {
   EXPECT_EQ(ended(client, 1), "0") << "its timeout is forgotten";
 }
 
-TEST(GrpcServer, WhatIsNoCallIsRefusedAsTheProtocolSays) {
+TEST(GrpcServer, RefusesOtherRequestsAsTheProtocolRequires) {
   const struct {
     const char* what;
     const char* method;
@@ -145,7 +145,7 @@ TEST(GrpcServer, EveryErrorHasItsStatus) {
   }
 }
 
-TEST(GrpcServer, TimeIsTheClientsAndAtMostTheMethods) {
+TEST(GrpcServer, UsesTheClientsTimeoutUpToTheMethodsLimit) {
   const struct {
     fake::Fields more;
     Millis waits;
@@ -168,7 +168,7 @@ TEST(GrpcServer, TimeIsTheClientsAndAtMostTheMethods) {
   }
 }
 
-TEST(GrpcServer, ALateAnswerIsOneOnlyOnce) {
+TEST(GrpcServer, SendsALateAnswerOnce) {
   GrpcWorld world;
   Http2Client client(world);
   call(client, 1, "/t.S/Wait", frame("x"));
@@ -182,7 +182,7 @@ TEST(GrpcServer, ALateAnswerIsOneOnlyOnce) {
   EXPECT_EQ(world.losses, 0);
 }
 
-TEST(GrpcServer, WhoIsGoneIsToldOnceAndAnsweredByNobody) {
+TEST(GrpcServer, ReportsALostClientOnceAndSendsNothing) {
   for (const char* way : {"reset", "closed", "server"}) {
     GrpcWorld world;
     Http2Client client(world);
@@ -216,7 +216,7 @@ TEST(GrpcServer, AStreamHasManyMessagesAndOneEnd) {
   EXPECT_EQ(world.losses, 0);
 }
 
-TEST(GrpcServer, AStreamHearsOfRoom) {
+TEST(GrpcServer, AStreamIsNotifiedOfRoom) {
   GrpcWorld world;
   Http2Client client(world);
   call(client, 1, "/t.S/Watch", frame(""));
@@ -231,7 +231,7 @@ TEST(GrpcServer, AStreamHearsOfRoom) {
   EXPECT_EQ(rooms, 1);
 }
 
-TEST(GrpcServer, IdleConnectionsStay) {
+TEST(GrpcServer, KeepsIdleConnections) {
   GrpcWorld world;
   Http2Client client(world);
   call(client, 1, "/t.S/Echo", frame("x"));
@@ -241,7 +241,7 @@ TEST(GrpcServer, IdleConnectionsStay) {
   EXPECT_EQ(ended(client, 3), "0");
 }
 
-TEST(GrpcServer, AHalfRequestIsNotWaitedForForEver) {
+TEST(GrpcServer, TimesOutOnAnIncompleteRequest) {
   GrpcWorld world;
   Http2Client client(world);
   client.say(fake::headers_frame(1, head("/t.S/Echo")) + fake::data_frame(1, "\0\0\0\0\5a"s));
@@ -249,7 +249,7 @@ TEST(GrpcServer, AHalfRequestIsNotWaitedForForEver) {
   EXPECT_EQ(world.server->calls(), 0u);
 }
 
-TEST(GrpcServer, MoreThanAMessageMayHaveIsNotKept) {
+TEST(GrpcServer, DropsAnOversizedMessage) {
   GrpcWorld world;
   Http2Client client(world);
   std::string bytes = fake::headers_frame(1, head("/t.S/Echo")) + fake::data_frame(1, "\0\xff\xff\xff\xff"s);

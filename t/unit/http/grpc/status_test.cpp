@@ -22,7 +22,7 @@ TEST(GrpcStatus, MessagesArePrintableAscii) {
   }
 }
 
-TEST(GrpcStatus, WhatIsNoEscapeStaysAsItIs) {
+TEST(GrpcStatus, KeepsInvalidEscapes) {
   for (const char* text : {"%", "%4", "%zz", "a%", "%%%"}) EXPECT_EQ(percent_decoded(text), text);
   EXPECT_EQ(percent_decoded("%2Ftmp%2fx-reg.sock"), "/tmp/x-reg.sock");
 }
@@ -35,7 +35,7 @@ TEST(GrpcStatus, TrailersOfEachEnd) {
   EXPECT_LE(large[1].value.size(), 3 * kStatusMessageMax);
 }
 
-TEST(GrpcStatus, ErrorsHaveTheCodeThatTheirCallersBranchOn) {
+TEST(GrpcStatus, ErrorsHaveTheCodesThatCallersExpect) {
   const struct {
     Errc from;
     Code to;

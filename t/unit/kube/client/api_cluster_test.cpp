@@ -135,7 +135,7 @@ std::string page(const std::string& items, const std::string& next, const std::s
          R"(","continue":")" + next + R"("},"items":[)" + items + "]}";
 }
 
-TEST_F(ApiClusterTest, AListIsAskedForInPages) {
+TEST_F(ApiClusterTest, ReadsAListInPages) {
   ApiWorld world(*this, [](const SeenRequest& request, Connection& to) {
     const bool first = request.target.find("continue") == std::string::npos;
     to.send(http_response(200, first ? page(R"({"a":1},{"b":[2]})", "tok/1") : page(R"({"c":3})", "")));
@@ -152,7 +152,7 @@ TEST_F(ApiClusterTest, AListIsAskedForInPages) {
   EXPECT_EQ(world.cluster->describe(), http::encode_url(world.target->url));
 }
 
-TEST_F(ApiClusterTest, AnExpiredPageIsGone) {
+TEST_F(ApiClusterTest, ReportsAnExpiredPageAsGone) {
   ApiWorld world(*this, [](const SeenRequest& request, Connection& to) {
     const bool first = request.target.find("continue") == std::string::npos;
     to.send(first ? http_response(200, page("{}", "tok"))
@@ -165,14 +165,14 @@ TEST_F(ApiClusterTest, AnExpiredPageIsGone) {
   EXPECT_EQ(heard.what(), "list nodes: the server said 410 Expired: old");
 }
 
-TEST_F(ApiClusterTest, ABrokenItemHarmsNoOther) {
+TEST_F(ApiClusterTest, ABrokenItemAffectsNoOther) {
   ApiWorld world(*this, [](const SeenRequest&, Connection& to) {
     to.send(http_response(200, page(R"({"a":1},{x: y},{"b":2})", "")));
   });
   EXPECT_EQ(world.list().words, (Words{R"(item {"a":1})", "item {x: y}", R"(item {"b":2})", "done 7"}));
 }
 
-TEST_F(ApiClusterTest, WhatIsNoListIsAFailure) {
+TEST_F(ApiClusterTest, RefusesAnAnswerThatIsNoList) {
   for (const std::string& body :
        {std::string("{}"), std::string("<html>please log in</html>"), std::string("[]"),
         std::string(R"({"kind":"Status","metadata":{}})"),
@@ -192,7 +192,7 @@ TEST_F(ApiClusterTest, WhatIsNoListIsAFailure) {
 }
 
 // Red when another list is taken for this one: of ours it has nothing, and all of it would be gone.
-TEST_F(ApiClusterTest, OfMetadataAloneAListMayBeOfEitherKind) {
+TEST_F(ApiClusterTest, AcceptsBothKindsForAMetadataList) {
   for (const char* const kind : {"PartialObjectMetadataList", "NodeList"}) {
     ApiWorld world(*this, [&](const SeenRequest&, Connection& to) {
       to.send(http_response(
@@ -203,7 +203,7 @@ TEST_F(ApiClusterTest, OfMetadataAloneAListMayBeOfEitherKind) {
 }
 
 // Red when what a list lacks was deleted, or created, between its pages.
-TEST_F(ApiClusterTest, PagesOfTwoMomentsAreNoList) {
+TEST_F(ApiClusterTest, RefusesPagesOfDifferentVersions) {
   ApiWorld world(*this, [](const SeenRequest& request, Connection& to) {
     const bool first = request.target.find("continue") == std::string::npos;
     to.send(http_response(200, first ? page("{}", "more", "7") : page("{}", "", "5")));
@@ -235,7 +235,7 @@ TEST_F(ApiClusterTest, AnEventAboutAnotherKindEndsTheWatch) {
 }
 
 // Red when an object is taken for another that was asked for.
-TEST_F(ApiClusterTest, AnAnswerAboutAnotherObjectIsNone) {
+TEST_F(ApiClusterTest, RefusesAnAnswerAboutAnotherObject) {
   const struct {
     const char* body;
     bool is_it;
@@ -294,7 +294,7 @@ TEST_F(ApiClusterTest, ListsAreBounded) {
 
 // Whatever is answered, a call makes a few requests and ends. Red when anything below the port tries again
 // and again.
-TEST_F(ApiClusterTest, ACallMakesAFewRequestsWhateverIsAnswered) {
+TEST_F(ApiClusterTest, BoundsTheRequestsOfACall) {
   uint32_t dice = 1;
   const auto below = [&](uint32_t bound) {
     dice = dice * 1'664'525 + 1'013'904'223;
@@ -356,7 +356,7 @@ TEST_F(ApiClusterTest, ACallMakesAFewRequestsWhateverIsAnswered) {
   }
 }
 
-TEST_F(ApiClusterTest, AWatchHearsTheSameEventsWhereverTheBytesAreCut) {
+TEST_F(ApiClusterTest, DecodesTheSameEventsHoweverBytesAreCut) {
   const std::string lines =
       "{\"type\":\"ADDED\",\"object\":{\"a\":1}}\n{\"type\":\"MODIFIED\",\"object\":{\"a\":2}}\n\n"
       "{\"type\":\"DELETED\",\"object\":{}}\n{\"type\":\"BOOKMARK\",\"object\":{\"b\":0}}\n";
@@ -375,7 +375,7 @@ TEST_F(ApiClusterTest, AWatchHearsTheSameEventsWhereverTheBytesAreCut) {
             "/api/v1/nodes?watch=1&allowWatchBookmarks=true&resourceVersion=5");
 }
 
-TEST_F(ApiClusterTest, AnEventThatIsTooLargeIsToldWithoutItsEnd) {
+TEST_F(ApiClusterTest, ReportsAnOversizedEventWithoutItsEnd) {
   ApiWorld world(*this, [&](const SeenRequest&, Connection& to) {
     to.send(fake::chunked_head() +
             chunk("{\"type\":\"ADDED\",\"object\":{\"a\":\"" + std::string(9 << 20, 'x') + "\"}}\n") +
@@ -388,7 +388,7 @@ TEST_F(ApiClusterTest, AnEventThatIsTooLargeIsToldWithoutItsEnd) {
   EXPECT_EQ(heard.words[1], "event 2 {}");
 }
 
-TEST_F(ApiClusterTest, AWatchCutAtAnyByteNeverEndsCleanly) {
+TEST_F(ApiClusterTest, AWatchTruncatedAtAnyByteIsAFailure) {
   const std::string event = chunk("{\"type\":\"ADDED\",\"object\":{}}\n");
   const std::string stream = fake::chunked_head() + event + fake::last_chunk();
   for (size_t cut = 0; cut < stream.size(); ++cut) {
@@ -403,7 +403,7 @@ TEST_F(ApiClusterTest, AWatchCutAtAnyByteNeverEndsCleanly) {
   }
 }
 
-TEST_F(ApiClusterTest, HowAWatchFails) {
+TEST_F(ApiClusterTest, ReportsFailuresOfAWatch) {
   const struct {
     std::string stream;  // pieces of the body
     Errc code;
@@ -438,7 +438,7 @@ TEST_F(ApiClusterTest, HowAWatchFails) {
 }
 
 // Red when a server, or who stands before it, holds a write for ever with a byte now and then.
-TEST_F(ApiClusterTest, AnAnswerThatDripsIsGivenUp) {
+TEST_F(ApiClusterTest, TimesOutOnAnAnswerThatDrips) {
   for (const bool is_list : {false, true}) {
     SCOPED_TRACE(is_list);
     ApiWorld world(*this,
@@ -461,7 +461,7 @@ TEST_F(ApiClusterTest, AnAnswerThatDripsIsGivenUp) {
   }
 }
 
-TEST_F(ApiClusterTest, ASilentWatchIsGivenUp) {
+TEST_F(ApiClusterTest, TimesOutOnASilentWatch) {
   ApiWorld world(*this, [](const SeenRequest&, Connection& to) {
     to.send(fake::chunked_head() + chunk("{\"type\":\"ADDED\",\"object\":{}}\n"));
   });
@@ -475,7 +475,7 @@ TEST_F(ApiClusterTest, ASilentWatchIsGivenUp) {
   EXPECT_EQ(heard.failure->code, Errc::kTimeout) << heard.what();
 }
 
-TEST_F(ApiClusterTest, RefusalsCarryWhatTheServerSaid) {
+TEST_F(ApiClusterTest, RefusalsContainTheServersMessage) {
   const struct {
     std::string response;
     Failure want;
@@ -509,7 +509,7 @@ TEST_F(ApiClusterTest, RefusalsCarryWhatTheServerSaid) {
   }
 }
 
-TEST_F(ApiClusterTest, AnEndlessRefusalIsCutShort) {
+TEST_F(ApiClusterTest, TruncatesAnEndlessRefusal) {
   ApiWorld world(*this, [](const SeenRequest&, Connection& to) {
     to.send("HTTP/1.1 503 X\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk(std::string(100'000, 'z')));
   });
@@ -519,7 +519,7 @@ TEST_F(ApiClusterTest, AnEndlessRefusalIsCutShort) {
   EXPECT_LT(heard.what().size(), 1000u);
 }
 
-TEST_F(ApiClusterTest, CompressionThatNobodyAskedForIsAFailure) {
+TEST_F(ApiClusterTest, RefusesUnrequestedCompression) {
   ApiWorld world(*this, [](const SeenRequest&, Connection& to) {
     to.send(http_response(200, "\x1f\x8b", "Content-Encoding: gzip\r\n"));
   });
@@ -529,7 +529,7 @@ TEST_F(ApiClusterTest, CompressionThatNobodyAskedForIsAFailure) {
   EXPECT_NE(heard.what().find("gzip"), std::string::npos) << heard.what();
 }
 
-TEST_F(ApiClusterTest, ARefusedTokenIsReloadedOnce) {
+TEST_F(ApiClusterTest, ReloadsARefusedTokenOnce) {
   ApiWorld world(*this, [](const SeenRequest& request, Connection& to) {
     to.send(request.header("authorization") == "Bearer fresh"
                 ? http_response(200, page("", ""))
@@ -552,7 +552,7 @@ TEST_F(ApiClusterTest, ARefusedTokenIsReloadedOnce) {
   EXPECT_EQ(world.server.requests.size(), 4u) << "twice, not more";
 }
 
-TEST_F(ApiClusterTest, WithoutCredentialsThereIsNoRequest) {
+TEST_F(ApiClusterTest, SendsNothingWithoutCredentials) {
   ApiWorld world(*this, [](const SeenRequest&, Connection&) {});
   world.credentials->next = Error{Errc::kNotFound, "\"/x/token\": cannot be read"};
   Heard heard = world.list();
@@ -567,7 +567,7 @@ TEST_F(ApiClusterTest, WithoutCredentialsThereIsNoRequest) {
   EXPECT_EQ(world.server.connections(), 0u);
 }
 
-TEST_F(ApiClusterTest, ChangedCertificatesMeanNewConnections) {
+TEST_F(ApiClusterTest, OpensNewConnectionsForChangedCertificates) {
   ApiWorld world(
       *this, [](const SeenRequest&, Connection& to) { to.send(http_response(200, page("", ""))); },
       http::Wire::kTls);
@@ -585,7 +585,7 @@ TEST_F(ApiClusterTest, ChangedCertificatesMeanNewConnections) {
   EXPECT_EQ(world.server.connections(), 2u);
 }
 
-TEST_F(ApiClusterTest, WarningsAreLoggedOnceEach) {
+TEST_F(ApiClusterTest, LogsEachWarningOnce) {
   ApiWorld world(*this, [](const SeenRequest&, Connection& to) {
     to.send(http_response(200, page("", ""), "Warning: 299 - \"old\"\r\nWarning: 299 - \"odd\"\r\n"));
   });
@@ -596,7 +596,7 @@ TEST_F(ApiClusterTest, WarningsAreLoggedOnceEach) {
   EXPECT_EQ(world.log.count("request=list nodes"), 2u);
 }
 
-TEST_F(ApiClusterTest, WritesBringTheStoredObject) {
+TEST_F(ApiClusterTest, WritesReturnTheStoredObject) {
   ApiWorld world(*this, [](const SeenRequest& request, Connection& to) {
     const bool is_delete = request.method == "DELETE";
     to.send(http_response(request.method == "POST" ? 201 : 200,
@@ -615,7 +615,7 @@ TEST_F(ApiClusterTest, WritesBringTheStoredObject) {
 }
 
 // Red when any 200 means that an object is gone.
-TEST_F(ApiClusterTest, ADeleteIsAnsweredByTheApiServerOrNotAtAll) {
+TEST_F(ApiClusterTest, ConfirmsADeleteOnlyByTheApiServersAnswer) {
   std::string said;
   ApiWorld world(*this, [&](const SeenRequest&, Connection& to) { to.send(http_response(200, said)); });
   for (const char* page :
@@ -644,7 +644,7 @@ TEST_F(ApiClusterTest, ADeleteIsAnsweredByTheApiServerOrNotAtAll) {
   }
 }
 
-TEST_F(ApiClusterTest, ACreateIsNotRepeatedAndAnUpdateIs) {
+TEST_F(ApiClusterTest, RepeatsUpdatesAndNotCreates) {
   size_t closed = 0;
   ApiWorld world(*this, [](const SeenRequest&, Connection& to) { to.send(http_response(200, "{}")); });
   const auto close_second = [&](const SeenRequest& request, Connection& to) {
@@ -663,7 +663,7 @@ TEST_F(ApiClusterTest, ACreateIsNotRepeatedAndAnUpdateIs) {
       << heard.what();
 }
 
-TEST_F(ApiClusterTest, DiscoverySchemaAndVersion) {
+TEST_F(ApiClusterTest, ReadsDiscoverySchemaAndVersion) {
   int status = 200;
   ApiWorld world(*this, [&](const SeenRequest& request, Connection& to) {
     const bool discovery = request.target == "/apis/a.io/v1";
@@ -701,7 +701,7 @@ TEST_F(ApiClusterTest, DiscoverySchemaAndVersion) {
 }
 
 // Red when whatever answers is a server of no version, which can do next to nothing.
-TEST_F(ApiClusterTest, AnAnswerWithoutAVersionIsAFailure) {
+TEST_F(ApiClusterTest, RefusesAnAnswerWithoutAVersion) {
   ApiWorld world(
       *this, [](const SeenRequest&, Connection& to) { to.send(http_response(200, R"({"status":"ok"})")); });
   Heard failed;
@@ -713,7 +713,7 @@ TEST_F(ApiClusterTest, AnAnswerWithoutAVersionIsAFailure) {
 }
 
 // Only discovery's own words say that something is not served. Red when any 404, or any 200, counts as such.
-TEST_F(ApiClusterTest, DiscoverySaysNoneInItsOwnWordsOnly) {
+TEST_F(ApiClusterTest, ReportsAbsenceOnlyIfDiscoverySaysSo) {
   const std::string kGroups =
       R"({"kind":"APIGroupList","groups":[{"name":"b.io","versions":[{"groupVersion":"b.io/v1"}]}]})";
   struct Answer {
@@ -803,7 +803,7 @@ TEST_F(ApiClusterTest, DiscoverySaysNoneInItsOwnWordsOnly) {
 }
 
 // A handler that drops its own call: nothing more is heard, though more was already there.
-TEST_F(ApiClusterTest, DroppedInItsOwnHandlerACallIsSilent) {
+TEST_F(ApiClusterTest, IsSilentWhenDroppedInItsHandler) {
   ApiWorld world(*this, [](const SeenRequest& request, Connection& to) {
     if (request.target.find("watch=1") != std::string::npos)
       return to.send(fake::chunked_head() +
@@ -836,7 +836,7 @@ TEST_F(ApiClusterTest, DroppedInItsOwnHandlerACallIsSilent) {
   }
 }
 
-TEST_F(ApiClusterTest, DroppedBeforeAnythingHappenedACallIsSilent) {
+TEST_F(ApiClusterTest, IsSilentWhenDroppedBeforeTheStart) {
   ApiWorld world(*this,
                  [](const SeenRequest&, Connection& to) { to.send(http_response(200, page("", ""))); });
   for (int turns = 0; turns < 12; ++turns) {

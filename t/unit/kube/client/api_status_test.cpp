@@ -59,7 +59,7 @@ TEST(DecodeRefusal, Table) {
   }
 }
 
-TEST(DecodeRefusal, CodesThatCallersBranchOn) {
+TEST(DecodeRefusal, HasTheCodesThatCallersExpect) {
   const std::pair<int, Errc> rows[] = {{400, Errc::kInvalid},  {401, Errc::kDenied},  {403, Errc::kDenied},
                                        {404, Errc::kNotFound}, {405, Errc::kInvalid}, {409, Errc::kConflict},
                                        {410, Errc::kGone},     {413, Errc::kInvalid}, {422, Errc::kInvalid},
@@ -83,7 +83,7 @@ TEST(DecodeErrorEvent, Table) {
   EXPECT_EQ(decode_error_event("w", "{x").code, Errc::kIo);
 }
 
-TEST(NoAnswer, NeverSpeaksForTheServer) {
+TEST(NoAnswer, IsNeverAttributedToTheServer) {
   EXPECT_EQ(no_answer("get x", {Errc::kTimeout, "t"}), (Failure{Errc::kTimeout, 0, "", "get x: t", {}}));
   for (const Errc code :
        {Errc::kNotFound, Errc::kGone, Errc::kConflict, Errc::kDenied, Errc::kInvalid, Errc::kCanceled})

@@ -92,7 +92,7 @@ TEST_F(CredentialsTest, InClusterReadsTheServiceAccount) {
           .namespace_ = "mine"}));
 }
 
-TEST_F(CredentialsTest, TroubleWithFilesNamesThem) {
+TEST_F(CredentialsTest, NamesUnreadableFiles) {
   const auto load = [&] {
     const auto got = load_in_cluster({.host = "h", .port = "1", .directory = directory});
     return got ? "" : got.error().what;
@@ -116,7 +116,7 @@ TEST_F(CredentialsTest, TroubleWithFilesNamesThem) {
   EXPECT_NE(load().find("not a regular file"), std::string::npos) << "and does not hang";
 }
 
-TEST_F(CredentialsTest, KubeconfigFilesAreRelativeToIt) {
+TEST_F(CredentialsTest, ResolvesFilesRelativeToTheKubeconfig) {
   write("ca.crt", kPem);
   write("c.pem", kPem);
   write("k.pem", kPem);
@@ -142,7 +142,7 @@ TEST_F(CredentialsTest, KubeconfigFilesAreRelativeToIt) {
 
 // As KUBECONFIG has it: of several files the first to say something counts, each file's paths are relative to it, and
 // what is missing is passed over.
-TEST_F(CredentialsTest, SeveralKubeconfigsAreRead) {
+TEST_F(CredentialsTest, MergesSeveralKubeconfigs) {
   std::filesystem::create_directory(path("second"));
   write("second/t", "of the second");
   write(
@@ -167,7 +167,7 @@ TEST_F(CredentialsTest, SeveralKubeconfigsAreRead) {
 
 // Red when a daemon goes on with certificates that have been replaced: the next connection has a new context
 // exactly when Access differs.
-TEST_F(CredentialsTest, CertificatesThatChangeAreReadAgain) {
+TEST_F(CredentialsTest, RereadsChangedCertificates) {
   struct Variable {  // of this process, as OpenSSL reads it
     Variable(const char* of, const std::string& value) : name(of) { ::setenv(name, value.c_str(), 1); }
     ~Variable() { ::unsetenv(name); }
@@ -208,7 +208,7 @@ TEST_F(CredentialsTest, CertificatesThatChangeAreReadAgain) {
   EXPECT_TRUE(differs());
 }
 
-TEST_F(CredentialsTest, AProxyIsPartOfTheAccess) {
+TEST_F(CredentialsTest, IncludesTheProxy) {
   write("ca.crt", kPem);
   write_kubeconfig("token: t");
   const http::ProxyEnvironment env{.https_proxy = "http://p:3128", .http_proxy = "", .no_proxy = ""};
@@ -229,7 +229,7 @@ TEST_F(CredentialsTest, AProxyIsPartOfTheAccess) {
       pod, {.https_proxy = "https://p", .http_proxy = "", .no_proxy = "10.96.0.0/12"}));
 }
 
-TEST_F(CredentialsTest, ATokenIsReadAgainWithinAMinuteAndAtOnceWhenRefused) {
+TEST_F(CredentialsTest, RereadsATokenWithinAMinuteAndWhenRefused) {
   World world(*this);
   write("token", "one");
   write("ca.crt", kPem);
@@ -250,7 +250,7 @@ TEST_F(CredentialsTest, ATokenIsReadAgainWithinAMinuteAndAtOnceWhenRefused) {
   EXPECT_EQ(world.token(*source), "three");
 }
 
-TEST_F(CredentialsTest, AFailingRereadKeepsWhatTheServerTakes) {
+TEST_F(CredentialsTest, KeepsAcceptedCredentialsAfterAFailedReread) {
   World world(*this);
   write("token", "one");
   write("ca.crt", kPem);
@@ -270,7 +270,7 @@ TEST_F(CredentialsTest, AFailingRereadKeepsWhatTheServerTakes) {
   EXPECT_EQ(world.token(*source), "two") << "an error is not remembered";
 }
 
-TEST_F(CredentialsTest, AskersOfOneMomentShareOneLoad) {
+TEST_F(CredentialsTest, ConcurrentRequestsShareOneLoad) {
   World world(*this);
   auto loads = std::make_shared<std::atomic<int>>(0);
   LoadingCredentials source(world.ports(), "test", [loads]() -> Result<LoadedCredentials> {
@@ -291,7 +291,7 @@ TEST_F(CredentialsTest, AskersOfOneMomentShareOneLoad) {
   EXPECT_EQ(*loads, 1);
 }
 
-TEST_F(CredentialsTest, ASlowReadIsATimeoutAndTheSourceMayGo) {
+TEST_F(CredentialsTest, TimesOutOnASlowReadAndMayBeDestroyed) {
   World world(*this);
   auto release = std::make_shared<std::atomic<bool>>(false);
   auto source = std::make_unique<LoadingCredentials>(
@@ -314,7 +314,7 @@ TEST_F(CredentialsTest, ASlowReadIsATimeoutAndTheSourceMayGo) {
   EXPECT_FALSE(called);
 }
 
-TEST_F(CredentialsTest, InsecureIsSaidOnce) {
+TEST_F(CredentialsTest, WarnsAboutInsecureOnce) {
   World world(*this);
   write_kubeconfig("token: t", "insecure-skip-tls-verify: true");
   const auto source = kubeconfig_credentials(world.ports(), path("kubeconfig"));
@@ -334,7 +334,7 @@ std::string print_status(const std::string& status) {
          status + "}'";
 }
 
-TEST_F(CredentialsTest, APluginIsAskedAndItsAnswerKeptUntilItExpires) {
+TEST_F(CredentialsTest, KeepsThePluginsAnswerUntilItExpires) {
   World world(*this);
   write("ca.crt", kPem);
   write_kubeconfig(kExec);
@@ -353,7 +353,7 @@ TEST_F(CredentialsTest, APluginIsAskedAndItsAnswerKeptUntilItExpires) {
   EXPECT_EQ(world.token(*source), "2-first-red") << "10 s before it expires";
 }
 
-TEST_F(CredentialsTest, APluginIsAskedAnewWhenRefusedOrChanged) {
+TEST_F(CredentialsTest, RunsThePluginAgainWhenRefusedOrChanged) {
   World world(*this);
   write("ca.crt", kPem);
   write_kubeconfig(kExec);
@@ -376,7 +376,7 @@ TEST_F(CredentialsTest, APluginIsAskedAnewWhenRefusedOrChanged) {
 }
 
 // A server that refuses everything, or a plugin that fails: not a process for each request.
-TEST_F(CredentialsTest, APluginIsNotRunForEachRefusalOrFailure) {
+TEST_F(CredentialsTest, BoundsRunsOfThePluginAfterFailures) {
   write("ca.crt", kPem);
   write_kubeconfig(kExec);
   for (const bool fails : {false, true}) {
@@ -396,7 +396,7 @@ TEST_F(CredentialsTest, APluginIsNotRunForEachRefusalOrFailure) {
   }
 }
 
-TEST_F(CredentialsTest, APluginMayGiveACertificate) {
+TEST_F(CredentialsTest, AcceptsACertificateOfAPlugin) {
   World world(*this);
   write("ca.crt", kPem);
   write_kubeconfig(kExec);
@@ -409,7 +409,7 @@ TEST_F(CredentialsTest, APluginMayGiveACertificate) {
   EXPECT_EQ(got->access.ca_pem, kPem);
 }
 
-TEST_F(CredentialsTest, TroubleWithAPluginIsTold) {
+TEST_F(CredentialsTest, ReportsPluginFailures) {
   write("ca.crt", kPem);
   write_kubeconfig(kExec);
   const std::pair<const char*, const char*> rows[] = {
@@ -438,7 +438,7 @@ TEST_F(CredentialsTest, TroubleWithAPluginIsTold) {
   EXPECT_NE(got.find("get it somewhere"), std::string::npos) << got;
 }
 
-TEST_F(CredentialsTest, APluginDoesNotOutliveItsSource) {
+TEST_F(CredentialsTest, APluginEndsWithItsSource) {
   World world(*this);
   write("ca.crt", kPem);
   write_kubeconfig(kExec);

@@ -56,7 +56,7 @@ TEST(DecodeExecCredential, Refuses) {
   }
 }
 
-TEST(EncodeExecInfo, TellsTheClusterOnlyWhenAsked) {
+TEST(EncodeExecInfo, PassesTheClusterOnRequest) {
   ExecPlugin plugin{.command = "p", .api_version = kV1};
   Access access{.server = *http::decode_url("https://k:1"), .ca_pem = "foob", .tls_server_name = "n"};
   EXPECT_EQ(encode_exec_info(plugin, access),
@@ -70,7 +70,7 @@ TEST(EncodeExecInfo, TellsTheClusterOnlyWhenAsked) {
 
 // As client-go's rest.ConfigToExecCluster: the kubeconfig's proxy, not the environment's, which a plugin has
 // itself.
-TEST(EncodeExecInfo, TellsHowTheClusterIsReached) {
+TEST(EncodeExecInfo, PassesServerAndTls) {
   ExecPlugin plugin{.command = "p",
                     .api_version = kV1,
                     .provide_cluster_info = true,

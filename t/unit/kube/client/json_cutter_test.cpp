@@ -35,7 +35,7 @@ Cut cut(const std::vector<std::string_view>& pieces, size_t piece_bytes_max = 10
   return out;
 }
 
-TEST(JsonCutter, SamePiecesWhereverTheBytesAreCut) {
+TEST(JsonCutter, ReturnsTheSamePiecesHoweverBytesAreCut) {
   const std::string_view text =
       " {\"kind\" : \"X\\\"]}List\",\"n\":-1.5e3,\"metadata\":{\"a\":[1,{\"b\":\"}\"}]},\n"
       "\"items\":[ {\"a\":\"[\\\\\"},{\"b\":[]} ,3,\"s,]\",null , [1]], \"t\":true,\"e\":{},\"k\\\"ey\":[] "
@@ -51,7 +51,7 @@ TEST(JsonCutter, SamePiecesWhereverTheBytesAreCut) {
   EXPECT_EQ(cut(single), want);
 }
 
-TEST(JsonCutter, AnEndInTheMiddleIsAnErrorAtEveryByte) {
+TEST(JsonCutter, RefusesATruncatedTextAtEveryByte) {
   const std::string_view text = R"({"items":[{"a":1},2],"b":"c"})";
   for (size_t at = 0; at < text.size(); ++at)
     EXPECT_NE(cut({text.substr(0, at)}).error, "") << "cut at " << at;
@@ -64,7 +64,7 @@ TEST(JsonCutter, EmptyListsAndNull) {
 }
 
 // A list whose name is spelled with an escape is the list all the same, not an empty answer.
-TEST(JsonCutter, AnEscapedNameIsTheSameName) {
+TEST(JsonCutter, UnescapesNames) {
   const Cut out = cut({R"({"it\u0065ms":[1],"\u006b":2})"});
   EXPECT_EQ(out.error, "");
   EXPECT_EQ(out.items, std::vector<std::string>{"1"});
@@ -73,14 +73,14 @@ TEST(JsonCutter, AnEscapedNameIsTheSameName) {
   EXPECT_NE(cut({R"({"\x":[2]})"}).error, "");
 }
 
-TEST(JsonCutter, ItemsThatMakeNoSenseInsideDoNoHarm) {
+TEST(JsonCutter, IgnoresInvalidItems) {
   const Cut out = cut({"{\"items\":[{nonsense: [},,:\"a\\\\\" 1 ],{\"b\":1},\"\xff\\x\"]}"});
   EXPECT_EQ(out.error, "");
   EXPECT_EQ(out.items.size(), 3u);
   EXPECT_EQ(out.items[1], "{\"b\":1}");
 }
 
-TEST(JsonCutter, RefusesWhatIsNoObject) {
+TEST(JsonCutter, RefusesOtherValues) {
   for (const char* text : {"",
                            "[]",
                            "x",

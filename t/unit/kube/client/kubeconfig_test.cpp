@@ -97,7 +97,7 @@ TEST(DecodeKubeconfig, ExecPlugin) {
   EXPECT_FALSE(both->exec) << "a static token goes first";
 }
 
-TEST(DecodeKubeconfig, RefusesNamingTheField) {
+TEST(DecodeKubeconfig, RefusalsNameTheField) {
   const std::string v1 = "exec: {apiVersion: client.authentication.k8s.io/v1, command: x, ";
   const std::pair<std::string, const char*> rows[] = {
       {kubeconfig("x: y", "token: t"), "clusters[\"c\"].cluster.server: is missing"},

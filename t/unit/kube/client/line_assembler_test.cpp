@@ -7,7 +7,7 @@
 namespace sliced::kube {
 namespace {
 
-TEST(LineAssembler, SameLinesWhereverTheBytesAreCut) {
+TEST(LineAssembler, ReturnsTheSameLinesHoweverBytesAreCut) {
   const std::string_view stream = "{\"a\":1}\n\n{\"b\":2}\r\nrest";
   for (size_t cut = 0; cut <= stream.size(); ++cut) {
     std::vector<std::string> lines;
@@ -22,7 +22,7 @@ TEST(LineAssembler, SameLinesWhereverTheBytesAreCut) {
   }
 }
 
-TEST(LineAssembler, CutsALineThatIsTooLongAndGoesOn) {
+TEST(LineAssembler, CutsAnOversizedLineAndContinues) {
   const std::string_view stream = "12345\n123456789\nabc\n";
   for (size_t cut = 0; cut <= stream.size(); ++cut) {
     std::vector<std::string> lines;
@@ -38,7 +38,7 @@ TEST(LineAssembler, CutsALineThatIsTooLongAndGoesOn) {
   }
 }
 
-TEST(LineAssembler, KeepsNoMemoryOfALargeLine) {
+TEST(LineAssembler, ReleasesTheMemoryOfALargeLine) {
   LineAssembler assembler(1 << 20);
   const auto pass = [](std::string_view) { return true; };
   ASSERT_TRUE(assembler.feed(std::string(100'000, 'x'), pass));

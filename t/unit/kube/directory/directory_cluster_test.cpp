@@ -156,7 +156,7 @@ WriteRequest update(const ResourceSlice& value) {
 // Reading
 // ----------------------------------------------------------------------------------------------------------
 
-TEST_F(DirectoryClusterTest, ListsWhatIsThereAtAnyDepthAndInAnyForm) {
+TEST_F(DirectoryClusterTest, ListsObjectsAtAnyDepthInAnyForm) {
   std::filesystem::create_directories(path("sub/deeper"));
   std::filesystem::create_directories(path(".hidden"));
   put("a.yaml", policy("one", 1) + "---\n" + policy("two", 2));
@@ -178,7 +178,7 @@ TEST_F(DirectoryClusterTest, ListsWhatIsThereAtAnyDepthAndInAnyForm) {
   EXPECT_EQ(cluster.describe(), "dir:" + directory);
 }
 
-TEST_F(DirectoryClusterTest, GetAnswersTheObjectOrNotFound) {
+TEST_F(DirectoryClusterTest, GetReturnsTheObjectOrNotFound) {
   put("a.yaml", policy("one", 1));
   DirectoryCluster cluster(loop, log, directory, "here");
   Answered there, gone;
@@ -192,7 +192,7 @@ TEST_F(DirectoryClusterTest, GetAnswersTheObjectOrNotFound) {
   EXPECT_EQ(gone.failure->http_status, 404);
 }
 
-TEST_F(DirectoryClusterTest, HeadsOnlyWhereHeadsAreAskedFor) {
+TEST_F(DirectoryClusterTest, ReturnsMetadataOnRequest) {
   put("n.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: node, labels: {a: b}}\nspec: {x: 1}\n");
   DirectoryCluster cluster(loop, log, directory, "here");
   Heard heard;
@@ -204,7 +204,7 @@ TEST_F(DirectoryClusterTest, HeadsOnlyWhereHeadsAreAskedFor) {
   EXPECT_EQ(heard.objects[1].find({"metadata", "annotations"})->text("k8s.io/initial-events-end"), "true");
 }
 
-TEST_F(DirectoryClusterTest, AnswersWhatACLusterAnswersBesides) {
+TEST_F(DirectoryClusterTest, AnswersDiscoveryLikeAServer) {
   DirectoryCluster cluster(loop, log, directory, "here");
   std::vector<std::string> plurals;
   std::string schema = "?", version = "?";
@@ -280,7 +280,7 @@ TEST_F(DirectoryClusterTest, CallsMayOutliveTheCluster) {
 // Edits
 // ------------------------------------------------------------------------------------------------------------
 
-TEST_F(DirectoryClusterTest, EditsArriveAsOneEventEach) {
+TEST_F(DirectoryClusterTest, SendsOneEventPerEdit) {
   put("a.yaml", policy("one", 1));
   DirectoryCluster cluster(loop, log, directory, "here");
   Heard heard;
@@ -305,7 +305,7 @@ TEST_F(DirectoryClusterTest, EditsArriveAsOneEventEach) {
       << "strictly growing, deletions included";
 }
 
-TEST_F(DirectoryClusterTest, AnEditorThatMovesTheOldFileAwayFirstDeletesNothing) {
+TEST_F(DirectoryClusterTest, SendsNoDeleteWhileAnEditorReplacesAFile) {
   put("a.yaml", policy("one", 1));
   DirectoryCluster cluster(loop, log, directory, "here");
   Heard heard;
@@ -321,7 +321,7 @@ TEST_F(DirectoryClusterTest, AnEditorThatMovesTheOldFileAwayFirstDeletesNothing)
   EXPECT_EQ(heard.lines, Lines{"MODIFIED one 2"});
 }
 
-TEST_F(DirectoryClusterTest, AnObjectThatMovesToAnotherFileNeverVanishes) {
+TEST_F(DirectoryClusterTest, SendsNoDeleteWhileAnObjectMovesToAnotherFile) {
   put("a.yaml", policy("one", 1));
   DirectoryCluster cluster(loop, log, directory, "here");
   Heard heard;
@@ -334,7 +334,7 @@ TEST_F(DirectoryClusterTest, AnObjectThatMovesToAnotherFileNeverVanishes) {
   EXPECT_EQ(heard.lines, Lines{"MODIFIED one 2"});
 }
 
-TEST_F(DirectoryClusterTest, AHalfWrittenFileKeepsItsLastContentUntilItIsWhole) {
+TEST_F(DirectoryClusterTest, KeepsTheContentOfAHalfWrittenFile) {
   put("a.yaml", policy("one", 1) + "---\n" + policy("two", 1));
   DirectoryCluster cluster(loop, log, directory, "here", {.broken_for = 1h});
   Heard heard;
@@ -352,7 +352,7 @@ TEST_F(DirectoryClusterTest, AHalfWrittenFileKeepsItsLastContentUntilItIsWhole) 
 }
 
 // Another file, broken later, loses its objects: by then the time of the first one is over.
-TEST_F(DirectoryClusterTest, AFileThatIsWholeAgainKeepsItsObjectsWhenItsTimeIsOver) {
+TEST_F(DirectoryClusterTest, KeepsTheObjectsOfARepairedFile) {
   put("a.yaml", policy("one", 1));
   put("b.yaml", policy("two", 1));
   DirectoryCluster cluster(loop, log, directory, "here", {.broken_for = 200ms});
@@ -367,7 +367,7 @@ TEST_F(DirectoryClusterTest, AFileThatIsWholeAgainKeepsItsObjectsWhenItsTimeIsOv
   EXPECT_EQ(listed(cluster), Lines{"one"});
 }
 
-TEST_F(DirectoryClusterTest, AFileThatStaysBrokenLosesItsObjectsWithFileAndLine) {
+TEST_F(DirectoryClusterTest, DropsTheObjectsOfABrokenFileWithFileAndLine) {
   put("a.yaml", policy("one", 1));
   put("b.yaml", policy("two", 1));
   DirectoryCluster cluster(loop, log, directory, "here", {.broken_for = 200ms});
@@ -391,7 +391,7 @@ TEST_F(DirectoryClusterTest, AFileThatStaysBrokenLosesItsObjectsWithFileAndLine)
   EXPECT_EQ(log.count("file readable again"), 1u);
 }
 
-TEST_F(DirectoryClusterTest, ABrokenFileAtTheStartIsToldAtOnceAndCostsOnlyItself) {
+TEST_F(DirectoryClusterTest, ReportsABrokenFileAtTheStartAndReadsTheOthers) {
   put("a.yaml", "a: [\n");
   put("b.yaml", policy("two", 1) + "---\nkind: X\n");
   DirectoryCluster cluster(loop, log, directory, "here");
@@ -403,7 +403,7 @@ TEST_F(DirectoryClusterTest, ABrokenFileAtTheStartIsToldAtOnceAndCostsOnlyItself
   EXPECT_EQ(listed(cluster), Lines{"two"});
 }
 
-TEST_F(DirectoryClusterTest, AnEmptiedFileIsEmptyInTheEnd) {
+TEST_F(DirectoryClusterTest, DropsTheObjectsOfAnEmptiedFile) {
   put("a.yaml", policy("one", 1));
   DirectoryCluster cluster(loop, log, directory, "here", {.broken_for = 100ms});
   Heard heard;
@@ -413,7 +413,7 @@ TEST_F(DirectoryClusterTest, AnEmptiedFileIsEmptyInTheEnd) {
   EXPECT_EQ(log.count("cannot be read"), 0u);
 }
 
-TEST_F(DirectoryClusterTest, TheFirstFileCountsWhenTwoHaveTheSameObject) {
+TEST_F(DirectoryClusterTest, PrefersTheFirstFileOfADuplicateObject) {
   put("b.yaml", policy("one", 2));
   put("c.yaml", policy("one", 3));
   DirectoryCluster cluster(loop, log, directory, "here");
@@ -431,7 +431,7 @@ TEST_F(DirectoryClusterTest, TheFirstFileCountsWhenTwoHaveTheSameObject) {
   EXPECT_EQ(heard.lines.size(), 3u) << "never absent in between";
 }
 
-TEST_F(DirectoryClusterTest, FoldersComeAndGo) {
+TEST_F(DirectoryClusterTest, FollowsAddedAndRemovedFolders) {
   DirectoryCluster cluster(loop, log, directory, "here");
   Heard heard;
   follow(cluster, heard, policies());
@@ -451,7 +451,7 @@ TEST_F(DirectoryClusterTest, FoldersComeAndGo) {
   EXPECT_EQ(heard.lines.size(), 6u);
 }
 
-TEST_F(DirectoryClusterTest, AConfigMapVolumeSwapsItsLink) {
+TEST_F(DirectoryClusterTest, FollowsTheLinkOfAConfigMapVolume) {
   std::filesystem::create_directories(path("..1"));
   put("..1/a.yaml", policy("one", 1));
   std::filesystem::create_symlink("..1", path("..data"));
@@ -468,7 +468,7 @@ TEST_F(DirectoryClusterTest, AConfigMapVolumeSwapsItsLink) {
   EXPECT_EQ(heard.lines.size(), 1u);
 }
 
-TEST_F(DirectoryClusterTest, LinksInCirclesEnd) {
+TEST_F(DirectoryClusterTest, StopsAtCircularLinks) {
   std::filesystem::create_directories(path("a/b/c/d/e/f/g"));
   put("a/b/c/d/e/f/g/in.yaml", policy("in", 1));
   std::filesystem::create_symlink("..", path("a/up"));
@@ -478,7 +478,7 @@ TEST_F(DirectoryClusterTest, LinksInCirclesEnd) {
 }
 
 // Red when what is in it is as good as not there: it may be an exclude.
-TEST_F(DirectoryClusterTest, AFolderThatIsNestedTooDeeplyIsTrouble) {
+TEST_F(DirectoryClusterTest, ReportsAFolderThatIsNestedTooDeeply) {
   put("in.yaml", policy("in", 1));
   std::filesystem::create_directories(path("a/b/c/d/e/f/g/h/i"));
   put("a/b/c/d/e/f/g/h/exclude.yaml", policy("out", 1));
@@ -492,7 +492,7 @@ TEST_F(DirectoryClusterTest, AFolderThatIsNestedTooDeeplyIsTrouble) {
 }
 
 // Red when files beyond the bound are as good as deleted: one may have an exclude.
-TEST_F(DirectoryClusterTest, FilesBeyondTheBoundAreTrouble) {
+TEST_F(DirectoryClusterTest, ReportsFilesBeyondTheLimit) {
   for (int i = 0; i < 3; ++i) put(std::to_string(i) + ".yaml", policy("p" + std::to_string(i), 1));
   DirectoryCluster cluster(loop, log, directory, "here", {.look_again = 1ms, .files_max = 3});
   EXPECT_EQ(listed(cluster), (Lines{"p0", "p1", "p2"}));
@@ -520,7 +520,7 @@ class ExcludesTest : public DirectoryClusterTest {
 };
 
 // Red when an exclude goes because of a typing error, or of a volume that is not mounted.
-TEST_F(ExcludesTest, AFileThatCannotBeReadKeepsItsExcludesAndStandsForOthers) {
+TEST_F(ExcludesTest, KeepsTheExcludesOfAnUnreadableFile) {
   const std::function<void()> breakers[] = {
       [&] { put("e.yaml", both() + "kind: [DeviceExposurePolicy\n"); },
       [&] {
@@ -550,7 +550,7 @@ TEST_F(ExcludesTest, AFileThatCannotBeReadKeepsItsExcludesAndStandsForOthers) {
 }
 
 // Red when what is in it counts as deleted, or is said again with each look.
-TEST_F(ExcludesTest, AFolderThatCannotBeReadIsTroubleForWhoeverIsNotRoot) {
+TEST_F(ExcludesTest, AnUnreadableFolderMayContainExcludes) {
   using std::filesystem::perms;
   for (const char* folder : {"a", "b"}) {
     std::filesystem::create_directories(path(folder) + "/in");
@@ -573,7 +573,7 @@ TEST_F(ExcludesTest, AFolderThatCannotBeReadIsTroubleForWhoeverIsNotRoot) {
 }
 
 // Red when one of two files takes an exclude away that the other one has under the same name.
-TEST_F(ExcludesTest, OfTwoThatDifferAndMayExcludeNeitherCounts) {
+TEST_F(ExcludesTest, UsesNeitherOfTwoDifferentPossibleExcludes) {
   const auto is_unreadable = [&](DirectoryCluster& cluster) {
     Answered answer;
     const CallPtr call = cluster.get({kDeviceExposurePolicies, "", "nics"}, answer.handlers());
@@ -597,7 +597,7 @@ TEST_F(ExcludesTest, OfTwoThatDifferAndMayExcludeNeitherCounts) {
 }
 
 // Red when a label without quotes is enough for what an exclude hid to be offered.
-TEST_F(ExcludesTest, OneThatIsLeftOutForAMistakeIsNotForgotten) {
+TEST_F(ExcludesTest, KeepsAnExcludeThatBecomesInvalid) {
   const std::string good =
       "apiVersion: networking.dra.io/v1alpha1\nkind: DeviceExposurePolicy\nmetadata: {name: out, labels: {gen: '1'}}\n"
       "spec: {action: exclude, selector: {cel: 'true'}}\n";
@@ -619,14 +619,14 @@ TEST_F(ExcludesTest, OneThatIsLeftOutForAMistakeIsNotForgotten) {
   EXPECT_TRUE(run_until([&] { return listed(cluster, scope()) == Lines{"out"}; }));
 }
 
-TEST_F(ExcludesTest, ABrokenFileWithoutAWordOfThemStandsForNone) {
+TEST_F(ExcludesTest, ABrokenFileWithoutExcludesHasNone) {
   put("e.yaml", policy("one", 1) + "---\nspec: [1,\n");
   DirectoryCluster cluster(loop, log, directory, "here");
   EXPECT_EQ(listed(cluster, scope()), Lines{});
 }
 
 // Red when a directory is watched and not the path: a link to the current one of several directories is changed.
-TEST_F(DirectoryClusterTest, AChangedLinkToTheDirectoryIsFollowed) {
+TEST_F(DirectoryClusterTest, FollowsAChangedLinkToTheDirectory) {
   for (const char* version : {"v1", "v2"}) {
     std::filesystem::create_directories(path(version));
     put(std::string(version) + "/a.yaml", policy(version, 1));
@@ -642,7 +642,7 @@ TEST_F(DirectoryClusterTest, AChangedLinkToTheDirectoryIsFollowed) {
 }
 
 // Red when an exclude in a file behind a link says nothing until the daemon starts anew: no event tells of it.
-TEST_F(DirectoryClusterTest, WhatALinkLeadsToIsFollowed) {
+TEST_F(DirectoryClusterTest, FollowsTheTargetOfALink) {
   std::filesystem::create_directories(path("in"));
   std::filesystem::create_directories(path("out/more"));
   put("out/a.yaml", policy("a", 1));
@@ -666,7 +666,7 @@ TEST_F(DirectoryClusterTest, WhatALinkLeadsToIsFollowed) {
 }
 
 // Red when a directory may take any memory, or when an exclude in it is as good as deleted for want of room.
-TEST_F(DirectoryClusterTest, ObjectsBeyondTheBoundAreThereAndSayNothing) {
+TEST_F(DirectoryClusterTest, OmitsObjectsBeyondTheLimit) {
   const auto large = [](const std::string& name) {
     return "apiVersion: networking.dra.io/v1alpha1\nkind: DeviceExposurePolicy\nmetadata: {name: " + name +
            ", labels: {a: b}}\nspec: {action: exclude, x: " + std::string(2'000, 'x') + "}\n";
@@ -692,7 +692,7 @@ TEST_F(DirectoryClusterTest, ObjectsBeyondTheBoundAreThereAndSayNothing) {
 }
 
 // Red when objects without number are dropped as if they were not there: one may be an exclude.
-TEST_F(DirectoryClusterTest, MoreObjectsThanNamesCanBeKeptOfAreTrouble) {
+TEST_F(DirectoryClusterTest, ReportsMoreObjectsThanNamesCanBeKept) {
   std::string many;
   for (int i = 0; i < 200; ++i) many += policy("p" + std::to_string(i), 1) + "---\n";
   put("many.yaml", many);
@@ -707,7 +707,7 @@ TEST_F(DirectoryClusterTest, MoreObjectsThanNamesCanBeKeptOfAreTrouble) {
 // Watches
 // ----------------------------------------------------------------------------------------------------------
 
-TEST_F(DirectoryClusterTest, AWatchGoesOnFromAKnownVersion) {
+TEST_F(DirectoryClusterTest, ContinuesAWatchFromAKnownVersion) {
   put("a.yaml", policy("one", 1));
   DirectoryCluster cluster(loop, log, directory, "here");
   Heard first;
@@ -729,7 +729,7 @@ TEST_F(DirectoryClusterTest, AWatchGoesOnFromAKnownVersion) {
   EXPECT_EQ(unknown.failures[0].http_status, 410);
 }
 
-TEST_F(DirectoryClusterTest, AnObjectThatLeavesTheSelectorIsDeletedThere) {
+TEST_F(DirectoryClusterTest, SendsADeleteForAnObjectThatLeavesTheSelector) {
   const auto text = [](const char* driver) {
     return "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: s}\nspec: {driver: " +
            std::string(driver) + "}\n";
@@ -746,7 +746,7 @@ TEST_F(DirectoryClusterTest, AnObjectThatLeavesTheSelectorIsDeletedThere) {
   ASSERT_TRUE(run_until([&] { return mine.has("ADDED s"); }));
 }
 
-TEST_F(DirectoryClusterTest, AWatchEndsAtTheTimeItAskedFor) {
+TEST_F(DirectoryClusterTest, EndsAWatchAtItsTimeout) {
   DirectoryCluster cluster(loop, log, directory, "here");
   Heard heard;
   auto request = policies();
@@ -759,7 +759,7 @@ TEST_F(DirectoryClusterTest, AWatchEndsAtTheTimeItAskedFor) {
   EXPECT_EQ(heard.lines, Lines{"BOOKMARK "});
 }
 
-TEST_F(DirectoryClusterTest, ChangesOfOtherKindsBringBookmarks) {
+TEST_F(DirectoryClusterTest, SendsBookmarksForChangesOfOtherKinds) {
   DirectoryCluster cluster(loop, log, directory, "here");
   Heard nodes;
   follow(cluster, nodes, {.scope = {.resource = kNodes}, .send_initial_events = true});
@@ -772,7 +772,7 @@ TEST_F(DirectoryClusterTest, ChangesOfOtherKindsBringBookmarks) {
   EXPECT_GT(std::stoull(nodes.version()), std::stoull(before));
 }
 
-TEST_F(DirectoryClusterTest, LostEventsEndEveryWatchWithGoneAndTheListIsRight) {
+TEST_F(DirectoryClusterTest, EndsEveryWatchAfterLostEvents) {
   put("a.yaml", policy("one", 1));
   DirectoryCluster cluster(loop, log, directory, "here");
   Heard heard;
@@ -803,7 +803,7 @@ TEST_F(DirectoryClusterTest, LostEventsEndEveryWatchWithGoneAndTheListIsRight) {
 // The directory itself
 // ---------------------------------------------------------------------------------------------
 
-TEST_F(DirectoryClusterTest, AMissingDirectoryIsAFailureUntilItIsThere) {
+TEST_F(DirectoryClusterTest, FailsUntilAMissingDirectoryExists) {
   const std::string late = path("late");
   DirectoryCluster cluster(loop, log, late, "here", {.look_again = 20ms});
   EXPECT_EQ(listed(cluster).at(0).substr(0, 40),
@@ -823,7 +823,7 @@ TEST_F(DirectoryClusterTest, AMissingDirectoryIsAFailureUntilItIsThere) {
   ASSERT_TRUE(run_until([&] { return listed(cluster) == Lines{"one"}; }));
 }
 
-TEST_F(DirectoryClusterTest, ADirectoryThatGoesAwayTakesNothingWithIt) {
+TEST_F(DirectoryClusterTest, KeepsObjectsOfARemovedDirectory) {
   std::filesystem::create_directories(path("root/sub"));
   put("root/a.yaml", policy("one", 1));
   put("root/sub/b.yaml", policy("two", 1));
@@ -848,7 +848,7 @@ TEST_F(DirectoryClusterTest, ADirectoryThatGoesAwayTakesNothingWithIt) {
 // Writing
 // ----------------------------------------------------------------------------------------------------------
 
-TEST_F(DirectoryClusterTest, WhatIsWrittenIsAFileAndOneEvent) {
+TEST_F(DirectoryClusterTest, AWriteCreatesAFileAndOneEvent) {
   DirectoryCluster cluster(loop, log, directory, "here");
   Heard heard;
   follow(cluster, heard, slices());
@@ -900,7 +900,7 @@ TEST_F(DirectoryClusterTest, WhatIsWrittenIsAFileAndOneEvent) {
   EXPECT_TRUE(std::filesystem::is_empty(path("resourceslices"))) << "no scratch files";
 }
 
-TEST_F(DirectoryClusterTest, RefusesAsTheServerDoes) {
+TEST_F(DirectoryClusterTest, RefusesWritesLikeTheServer) {
   DirectoryCluster cluster(loop, log, directory, "here");
   const ResourceSlice stored = decoded(write(cluster, create(slice("s"))).object);
   ResourceSlice stale = stored, foreign = stored, invalid = slice("t"), renamed = slice("t");
@@ -962,7 +962,7 @@ TEST_F(DirectoryClusterTest, ADryRunWritesNothing) {
   EXPECT_EQ(listed(cluster, {.resource = kResourceSlices}), Lines{});
 }
 
-TEST_F(DirectoryClusterTest, ObjectsInFilesOfSomebodysOwnAreNotOursToChange) {
+TEST_F(DirectoryClusterTest, RefusesToChangeForeignFiles) {
   put("mine.yaml", encode_yaml(encode_resource_slice(slice("s"))));
   DirectoryCluster cluster(loop, log, directory, "here");
   const auto updated = write(cluster, update(slice("s", 2)));
@@ -974,7 +974,7 @@ TEST_F(DirectoryClusterTest, ObjectsInFilesOfSomebodysOwnAreNotOursToChange) {
   EXPECT_TRUE(std::filesystem::exists(path("mine.yaml")));
 }
 
-TEST_F(DirectoryClusterTest, AFileThatCannotBeWrittenIsAnErrorWithItsName) {
+TEST_F(DirectoryClusterTest, NamesAFileThatCannotBeWritten) {
   put("resourceslices", "in the way");
   DirectoryCluster cluster(loop, log, directory, "here");
   const auto answered = write(cluster, create(slice("s")));
@@ -985,7 +985,7 @@ TEST_F(DirectoryClusterTest, AFileThatCannotBeWrittenIsAnErrorWithItsName) {
 }
 
 // Red when a daemon goes through folders without end, again and again.
-TEST_F(DirectoryClusterTest, MoreFoldersThanThereMayBeAreTrouble) {
+TEST_F(DirectoryClusterTest, ReportsFoldersBeyondTheLimit) {
   put("a.yaml", policy("a", 1));
   DirectoryCluster cluster(loop, log, directory, "here", {.look_again = 1ms, .folders_max = 2});
   for (const char* folder : {"x", "x/y", "z"}) std::filesystem::create_directory(path(folder));
@@ -997,7 +997,7 @@ TEST_F(DirectoryClusterTest, MoreFoldersThanThereMayBeAreTrouble) {
 }
 
 // Red when the file that is one too many is written all the same: nothing of the directory could be read from then on.
-TEST_F(DirectoryClusterTest, AFileForWhichThereIsNoRoomIsNotWritten) {
+TEST_F(DirectoryClusterTest, RefusesAFileWithoutRoom) {
   put("a.yaml", policy("a", 1));
   DirectoryCluster cluster(loop, log, directory, "here", {.files_max = 2});
   EXPECT_FALSE(write(cluster, create(slice("s"))).failure);
@@ -1010,7 +1010,7 @@ TEST_F(DirectoryClusterTest, AFileForWhichThereIsNoRoomIsNotWritten) {
 }
 
 // Red when watches seem to live while whoever lists or writes is told that nothing can be read.
-TEST_F(DirectoryClusterTest, TroubleThatAWriteFindsEndsWatchesToo) {
+TEST_F(DirectoryClusterTest, EndsWatchesAfterAFailedWrite) {
   DirectoryCluster cluster(loop, log, directory, "here", {.look_again = 20ms});
   Heard heard;
   follow(cluster, heard, slices());
@@ -1034,7 +1034,7 @@ TEST_F(DirectoryClusterTest, TroubleThatAWriteFindsEndsWatchesToo) {
 }
 
 // Red when slices are written where nobody reads them again.
-TEST_F(DirectoryClusterTest, NothingIsWrittenThroughALinkToAFolder) {
+TEST_F(DirectoryClusterTest, WritesNothingThroughALinkToAFolder) {
   std::filesystem::create_directories(path("elsewhere"));
   std::filesystem::create_directories(path("in"));
   std::filesystem::create_symlink("../elsewhere", path("in/resourceslices"));
@@ -1047,7 +1047,7 @@ TEST_F(DirectoryClusterTest, NothingIsWrittenThroughALinkToAFolder) {
   EXPECT_TRUE(std::filesystem::is_empty(path("elsewhere")));
 }
 
-TEST_F(DirectoryClusterTest, OthersEditsOfOurFilesAreEvents) {
+TEST_F(DirectoryClusterTest, SendsEventsForForeignEditsOfOwnFiles) {
   DirectoryCluster cluster(loop, log, directory, "here");
   Heard heard;
   follow(cluster, heard, slices());
@@ -1062,7 +1062,7 @@ TEST_F(DirectoryClusterTest, OthersEditsOfOurFilesAreEvents) {
   EXPECT_EQ(heard.lines.back(), "ADDED s");
 }
 
-TEST_F(DirectoryClusterTest, AfterARestartTheObjectsAreTheSame) {
+TEST_F(DirectoryClusterTest, ListsTheSameObjectsAfterARestart) {
   put("n.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: node}\n");
   ResourceSlice mine = slice("s");
   mine.devices[0].edit([](Device& d) { d.attributes["example.com/v"] = Version{"1.2.3"}; });

@@ -15,7 +15,7 @@ namespace directory_files_test {
 namespace {
 
 // The kernel opens such a folder of a process that is over, and does not list it. Red when what is not listed is gone.
-TEST(NamesIn, AFolderThatIsListedInPartIsAnError) {
+TEST(NamesIn, RefusesAPartiallyListedFolder) {
   const pid_t over = ::fork();
   ASSERT_GE(over, 0);
   if (over == 0) ::_exit(0);

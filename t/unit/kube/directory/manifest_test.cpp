@@ -19,7 +19,7 @@ std::vector<std::string> described(const Manifest& manifest) {
   return out;
 }
 
-TEST(DecodeManifest, TakesDocumentsAndListsApart) {
+TEST(DecodeManifest, SplitsDocumentsAndLists) {
   const auto manifest = decode_manifest(
       "apiVersion: v1\nkind: Node\nmetadata: {name: node}\n"
       "---\napiVersion: v1\nkind: List\nitems:\n- {apiVersion: a/v1, kind: K, metadata: {name: x, namespace: "
@@ -33,7 +33,7 @@ TEST(DecodeManifest, TakesDocumentsAndListsApart) {
             (std::vector<std::string>{"v1 Node node@1", "a/v1 K x@8", "a/v1 K there/x@9", "a/v1 K z@14"}));
 }
 
-TEST(DecodeManifest, LeavesOutWhatIsNoObjectAndSaysWhere) {
+TEST(DecodeManifest, OmitsOtherDocumentsWithTheirPosition) {
   const auto manifest = decode_manifest(
       "just text\n---\nkind: K\nmetadata: {name: a}\n---\napiVersion: v1\nkind: K\n---\napiVersion: "
       "v1\nkind: K\nmetadata: {name: 3}\n"
@@ -49,7 +49,7 @@ TEST(DecodeManifest, LeavesOutWhatIsNoObjectAndSaysWhere) {
 }
 
 // Red when an exclude that is left out for a mistake is as good as deleted.
-TEST(DecodeManifest, SaysWhereWhatIsLeftOutMayBeAnExclude) {
+TEST(DecodeManifest, ReportsOmittedDocumentsThatMayBeExcludes) {
   const std::string version = "apiVersion: networking.dra.io/v1alpha1\n",
                     kind = "kind: DeviceExposurePolicy\n", spec = "spec: {action: exclude}\n";
   const std::string in_list =
@@ -78,14 +78,14 @@ TEST(DecodeManifest, SaysWhereWhatIsLeftOutMayBeAnExclude) {
   }
 }
 
-TEST(DecodeManifest, AListInAListIsNotTakenApart) {
+TEST(DecodeManifest, DoesNotSplitNestedLists) {
   const auto manifest =
       decode_manifest("{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: List, items: []}]}", "d");
   EXPECT_TRUE(manifest.objects.empty());
   EXPECT_EQ(manifest.remarks.size(), 1u);
 }
 
-TEST(ManifestName, LeavesOutWhatEditorsMake) {
+TEST(ManifestName, IgnoresFilesOfEditors) {
   for (const auto* good : {"a.yaml", "a.yml", "a.b.json", "0.yaml"})
     EXPECT_TRUE(is_manifest_name(good)) << good;
   for (const auto* bad : {"a", "a.txt", ".a.yaml", ".a.yaml.swp", "a.yaml~", "#a.yaml#", "#a.yaml", "4913",
@@ -94,7 +94,7 @@ TEST(ManifestName, LeavesOutWhatEditorsMake) {
   }
 }
 
-TEST(ReadManifest, ReadsRegularFilesAndNothingThatBlocks) {
+TEST(ReadManifest, ReadsOnlyRegularFiles) {
   char pattern[] = "/tmp/sliced-manifest-XXXXXX";
   const std::string directory = ::mkdtemp(pattern);
   std::ofstream(directory + "/a.yaml") << "text";

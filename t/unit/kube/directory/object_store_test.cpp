@@ -21,7 +21,7 @@ Json node(std::string_view label, int64_t spec = 0) {
 
 ObjectMeta meta_of(const ObjectStore& store) { return *decode_object_meta(*store.find(kKey)); }
 
-TEST(ObjectStore, VersionsGrowWithContentOnly) {
+TEST(ObjectStore, VersionsGrowOnlyWithContent) {
   ObjectStore store;
   EXPECT_TRUE(store.put(kKey, node("a")));
   const ObjectMeta first = meta_of(store);
@@ -38,7 +38,7 @@ TEST(ObjectStore, VersionsGrowWithContentOnly) {
   EXPECT_EQ(store.find(kKey), nullptr);
 }
 
-TEST(ObjectStore, AFilesOwnUidAndGenerationStayButItsVersionDoesNot) {
+TEST(ObjectStore, KeepsUidAndGenerationOfAFileButNotItsVersion) {
   ObjectStore store;
   Json content = node("a");
   content.set("metadata",
@@ -49,7 +49,7 @@ TEST(ObjectStore, AFilesOwnUidAndGenerationStayButItsVersionDoesNot) {
   EXPECT_EQ(meta_of(store).resource_version, std::to_string(store.version()));
 }
 
-TEST(ObjectStore, UidsAreTheSameInEveryProcess) {
+TEST(ObjectStore, UidsAreEqualInEveryProcess) {
   ObjectStore one, other;
   one.put({"v1", "Node", "", "other"}, node("x"));
   one.put(kKey, node("a"));
@@ -59,7 +59,7 @@ TEST(ObjectStore, UidsAreTheSameInEveryProcess) {
   EXPECT_NE(meta_of(one).uid, one.find({"v1", "Node", "", "other"})->find("metadata")->text("uid"));
 }
 
-TEST(ObjectStore, RemembersChangesUpToABound) {
+TEST(ObjectStore, KeepsABoundedHistory) {
   ObjectStore store;
   const uint64_t start = store.version();
   EXPECT_EQ(store.change_after(start), nullptr);
@@ -125,7 +125,7 @@ TEST(ObjectFilter, AnEmptyNamespaceIsTheDefaultOne) {
   EXPECT_TRUE(selects("", plain, "metadata.namespace=sys"));
 }
 
-TEST(ObjectFilter, PresentsAsTheServerDoes) {
+TEST(ObjectFilter, PresentsObjectsLikeTheServer) {
   const Json object =
       Json::Object{{"kind", "K"}, {"metadata", Json::Object{{"name", "p"}, {"namespace", "x"}}}, {"spec", 1}};
   const ObjectFilter spaced{{.resource = kSriovResourcePolicies}, "sys", {}};

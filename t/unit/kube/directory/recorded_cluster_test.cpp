@@ -57,7 +57,7 @@ struct RecordedClusterTest : testing::Test {
 };
 using Listed = std::vector<std::string>;
 
-TEST_F(RecordedClusterTest, EachObjectStandsForItself) {
+TEST_F(RecordedClusterTest, ReturnsEachRecordedObject) {
   const Listed all = listed();
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(Listed(all.begin(), all.begin() + 2), (Listed{"a 1", "b 2"})) << "of one name the first counts";
@@ -65,7 +65,7 @@ TEST_F(RecordedClusterTest, EachObjectStandsForItself) {
   EXPECT_EQ(log.count("object in the snapshot ignored"), 1u);
 }
 
-TEST_F(RecordedClusterTest, NothingIsWritten) {
+TEST_F(RecordedClusterTest, WritesNothing) {
   std::optional<Failure> failure;
   const auto call = cluster.write(
       {.verb = Verb::kDelete, .resource = kDeviceExposurePolicies, .name = "a"},
@@ -77,7 +77,7 @@ TEST_F(RecordedClusterTest, NothingIsWritten) {
   EXPECT_EQ(listed().size(), 3u);
 }
 
-TEST_F(RecordedClusterTest, AWatchHearsWhatThereIsAndThenNothing) {
+TEST_F(RecordedClusterTest, AWatchReturnsTheObjectsAndNoEvents) {
   Listed heard;
   const auto call =
       cluster.watch({.scope = {.resource = kDeviceExposurePolicies, .namespace_ = "", .field_selector = ""},

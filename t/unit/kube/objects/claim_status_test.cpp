@@ -10,7 +10,7 @@ namespace sliced::kube {
 namespace {
 
 // Red when a write that cannot succeed is repeated for ever, or one that can is given up.
-TEST(ClaimWrites, EndWhereNoRepetitionHelps) {
+TEST(ClaimWrites, EndIfARetryCannotHelp) {
   const std::vector<std::tuple<Errc, bool, bool>> rows = {
       {Errc::kNotFound, true, true},  {Errc::kConflict, true, true}, {Errc::kInvalid, false, true},
       {Errc::kTooLarge, false, true}, {Errc::kDenied, false, false}, {Errc::kBusy, false, false},

@@ -11,7 +11,7 @@ const std::string kClaim =
     R"({"spec":{"status":{"a":"decoy"}},"metadata":{"name":"m"},)"
     R"( "status" : { "reservedFor":[{"a":"}"}], "a" : [1, {"b":"]"}] , "n":null},"x":1})";
 
-TEST(FindRaw, FollowsThePathAndNothingElse) {
+TEST(FindRaw, FollowsOnlyThePath) {
   const struct {
     const char* why;
     std::string text;
@@ -46,7 +46,7 @@ TEST(FindRaw, FollowsThePathAndNothingElse) {
   }
 }
 
-TEST(FindRaw, IsTheSameOrAnErrorWhereverTheTextIsCut) {
+TEST(FindRaw, ReturnsTheSameOrAnErrorHoweverTheTextIsCut) {
   const size_t end = kClaim.find(R"( , "n")");
   for (size_t cut = 0; cut <= kClaim.size(); ++cut) {
     const auto found = find_raw(std::string_view(kClaim).substr(0, cut), {"status", "a"});

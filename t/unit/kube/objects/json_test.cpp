@@ -37,7 +37,7 @@ TEST(DecodeJson, ReadsScalarsAtTheRoot) {
   }
 }
 
-TEST(DecodeJson, KeepsIntegersExactAndTheRestAsDoubles) {
+TEST(DecodeJson, KeepsIntegersExact) {
   const struct {
     std::string text;
     Json wanted;
@@ -156,7 +156,7 @@ TEST(DecodeJson, RefusesDuplicateKeysAtAnyLevelAndInLargeMaps) {
   EXPECT_FALSE(decode_json(large + "\"k999\":0}").ok());
 }
 
-TEST(DecodeJson, KeepsItsBounds) {
+TEST(DecodeJson, HonoursItsLimits) {
   const auto nested = [](int depth) { return std::string(depth, '[') + std::string(depth, ']'); };
   EXPECT_TRUE(decode_json(nested(64)).ok());
   EXPECT_EQ(decode_json(nested(65)).error().code, Errc::kTooLarge);
@@ -168,12 +168,12 @@ TEST(DecodeJson, KeepsItsBounds) {
   EXPECT_EQ(decode_json("[1,20]", {.size_max = 5}).error().code, Errc::kTooLarge);
 }
 
-TEST(DecodeJson, ErrorsSayWhere) {
+TEST(DecodeJson, ErrorsHaveAPosition) {
   EXPECT_NE(decode_json("{\"a\": 1, \"b\": x}").error().what.find("byte 14"), std::string::npos)
       << decode_json("{\"a\": 1, \"b\": x}").error().what;
 }
 
-TEST(DecodeJson, KnowsLinesWhenAsked) {
+TEST(DecodeJson, ReturnsLinesOnRequest) {
   const auto json = decode_json_with_lines("{\n \"a\": 1,\n\n \"b\": [\n  2,\n  {\"c\": \"x\\n\"}]}");
   ASSERT_TRUE(json.ok());
   EXPECT_EQ(json->line(), 1);
@@ -236,7 +236,7 @@ TEST(Json, FindsTextAndSets) {
   EXPECT_EQ(Json("x").find("a"), nullptr);
 }
 
-TEST(Json, NamesItsKindForPeople) {
+TEST(Json, NamesItsKind) {
   EXPECT_EQ(Json().kind_name(), "null");
   EXPECT_EQ(Json(1).kind_name(), "number");
   EXPECT_EQ(Json(1.5).kind_name(), "number");

@@ -5,13 +5,13 @@
 namespace sliced::kube {
 namespace {
 
-TEST(NameProblems, WhatAnApiServerTakesIsNone) {
+TEST(NameProblems, AcceptsTheNamesOfAnApiServer) {
   for (const std::string& name : {std::string("a"), std::string("a-1.b"), std::string(253, 'a')})
     EXPECT_EQ(problem_of_name(name), "") << name;
   EXPECT_EQ(problem_of_namespace("kube-system"), "");
 }
 
-TEST(NameProblems, OthersAreToldWithTheirValue) {
+TEST(NameProblems, NamesTheRefusedValue) {
   EXPECT_EQ(problem_of_name("Nics_1").find("is \"Nics_1\", expected at most 253 small letters"), 0u);
   for (const std::string& name :
        {std::string("a."), std::string("-a"), std::string("a b"), std::string(254, 'a')})

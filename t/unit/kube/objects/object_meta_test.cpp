@@ -13,7 +13,7 @@ Json parse(std::string_view text) {
   return json.ok() ? *json : Json();
 }
 
-TEST(ObjectMeta, ReadsWhatTheDaemonLooksAt) {
+TEST(ObjectMeta, ReadsTheFieldsThatTheDaemonUses) {
   const auto meta = decode_object_meta(
       parse(R"({"metadata":{"name":"a","namespace":"b","uid":"u","resourceVersion":"7","generation":3,
     "labels":{"x":"1"},"annotations":{"y":"2"},"creationTimestamp":"2024-01-01T00:00:00Z","managedFields":[{}],
@@ -26,7 +26,7 @@ TEST(ObjectMeta, ReadsWhatTheDaemonLooksAt) {
   EXPECT_EQ(*meta, wanted);
 }
 
-TEST(ObjectMeta, WhoWroteLastIsTheLatestManagerOfNoSubresource) {
+TEST(ObjectMeta, ReturnsTheLatestManagerOfNoSubresource) {
   const auto of = [](const std::string& fields) {
     return last_manager(parse(R"({"metadata":{"name":"a","managedFields":)" + fields + "}}"));
   };
@@ -42,7 +42,7 @@ TEST(ObjectMeta, WhoWroteLastIsTheLatestManagerOfNoSubresource) {
 }
 
 // Red when an update would drop what somebody else set.
-TEST(ObjectMeta, WhatClientsMaySetReadsBack) {
+TEST(ObjectMeta, RoundTripsFieldsThatClientsMaySet) {
   const Json object = parse(
       R"({"metadata":{"name":"a","generateName":"a-","finalizers":["example.com/hold","foregroundDeletion"],
     "ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"n","uid":"nu","controller":true,"blockOwnerDeletion":false}]}})");
@@ -91,14 +91,14 @@ TEST(ObjectMeta, WrongShapesNameTheirField) {
   }
 }
 
-TEST(ObjectMeta, WritesNoEmptyFieldAndReadsBack) {
+TEST(ObjectMeta, OmitsEmptyFieldsAndRoundTrips) {
   EXPECT_EQ(encode_object_meta({.name = "a"}), (Json::Object{{"name", "a"}}));
   const ObjectMeta meta{"a",  "b", "u", "7", 3, {{"x", "1"}}, {{"y", "2"}}, {{"v1", "Node", "n", "nu", true}},
                         false};
   EXPECT_EQ(*decode_object_meta(Json(Json::Object{{"metadata", encode_object_meta(meta)}})), meta);
 }
 
-TEST(DescribeObject, BearsEverything) {
+TEST(DescribeObject, AcceptsAnyObject) {
   EXPECT_EQ(
       describe_object(parse(R"({"apiVersion":"a/v1","kind":"K","metadata":{"name":"n","namespace":"s"}})")),
       "a/v1 K s/n");

@@ -11,7 +11,7 @@ Quantity of(std::string_view text) {
   return quantity.ok() ? *quantity : Quantity();
 }
 
-TEST(Quantity, EqualValuesInDifferentClothes) {
+TEST(Quantity, EqualValuesInDifferentFormatsAreEqual) {
   const struct {
     std::string_view a, b;
   } rows[] = {
@@ -89,7 +89,7 @@ TEST(Quantity, RefusesEverythingElse) {
   }
 }
 
-TEST(Quantity, RefusesWhatTheServerWouldRound) {
+TEST(Quantity, RefusesValuesThatTheServerWouldRound) {
   for (const std::string_view text :
        {"0.5n", "1e-10", "0.0000000001", "9223372036854775808", "1e19", "8Ei", "-1e19", "10E", "1e999",
         "1e-999", "022337203685477584771Ei", "99999999999999999999999999999999999999999999999",
@@ -100,7 +100,7 @@ TEST(Quantity, RefusesWhatTheServerWouldRound) {
   }
 }
 
-TEST(Quantity, ReadsJsonAsKubernetesDoes) {
+TEST(Quantity, ReadsJsonLikeKubernetes) {
   EXPECT_EQ(*Quantity::decode(Json("1Gi")), of("1Gi"));
   EXPECT_EQ(*Quantity::decode(Json(64)), of("64"));
   EXPECT_EQ(*Quantity::decode(Json(0.5)), of("500m"));

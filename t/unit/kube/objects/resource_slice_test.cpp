@@ -51,7 +51,7 @@ ResourceSlice full_slice() {
   return slice;
 }
 
-TEST(ResourceSlice, ReadsBackWhatItWrites) {
+TEST(ResourceSlice, RoundTrips) {
   for (const auto& slice : {plain_slice(), full_slice()}) {
     const auto back = decode_resource_slice(*decode_json(encode_json(encode_resource_slice(slice))));
     ASSERT_TRUE(back.ok()) << back.error().what;
@@ -59,7 +59,7 @@ TEST(ResourceSlice, ReadsBackWhatItWrites) {
   }
 }
 
-TEST(ResourceSlice, LeavesOutWhatIsEmpty) {
+TEST(ResourceSlice, OmitsEmptyFields) {
   ResourceSlice slice = plain_slice();
   EXPECT_EQ(
       encode_json(encode_resource_slice(slice)),
@@ -88,7 +88,7 @@ TEST(ResourceSlice, LeavesOutWhatIsEmpty) {
       << "an explicit empty list is refused beside counters";
 }
 
-TEST(ResourceSlice, BearsTheServersNullsAndCanonicalQuantities) {
+TEST(ResourceSlice, AcceptsNullsAndCanonicalQuantities) {
   const auto slice = decode_resource_slice(parse(
       R"({"metadata":{"name":"s"},"spec":{"driver":"d","pool":{"name":"p","generation":1,"resourceSliceCount":1},"nodeName":"n","nodeSelector":null,
       "sharedCounters":null,"devices":[{"name":"x","capacity":{"c":{"value":"100k","requestPolicy":{"default":null}}},"taints":
@@ -104,7 +104,7 @@ TEST(ResourceSlice, BearsTheServersNullsAndCanonicalQuantities) {
                   .ok());
 }
 
-TEST(ResourceSlice, NamesFieldsThatItHasNoPlaceFor) {
+TEST(ResourceSlice, NamesUnknownFields) {
   const auto slice = decode_resource_slice(parse(
       R"({"status":{},"metadata":{"name":"s"},"spec":{"driver":"d","pool":{"name":"p","x":1},"allNodes":true,"devices":[{"name":"x","bindsToNode":true,
       "basic":{},"attributes":{"a":{"int":1},"b":{"quantities":["1"]}},"consumesCounters":[{"counterSet":"s","compatibilityGroups":["g"],
@@ -119,7 +119,7 @@ TEST(ResourceSlice, NamesFieldsThatItHasNoPlaceFor) {
   EXPECT_EQ(slice->devices[0]->consumes_counters[0].compatibility_groups, std::vector<std::string>{"g"});
 }
 
-TEST(ResourceSlice, CompatibilityGroupsAreWrittenAndJudged) {
+TEST(ResourceSlice, WritesAndValidatesCompatibilityGroups) {
   Device device{.name = "x", .consumes_counters = {{"s", {{"c", q("1")}}, {"whole", "parts"}}}};
   EXPECT_TRUE(validate_device(device).empty());
   ResourceSlice slice = plain_slice();
@@ -134,7 +134,7 @@ TEST(ResourceSlice, CompatibilityGroupsAreWrittenAndJudged) {
   EXPECT_EQ(problems({"A"}), 1u) << "no DNS label";
 }
 
-TEST(ResourceSlice, OfOneThatCannotBeDecodedMuchCanBeRead) {
+TEST(ResourceSlice, ReadsPartsOfAnInvalidSlice) {
   const Json broken =
       parse(R"({"metadata":{"name":"s","annotations":{"a":"b"}},"spec":{"driver":"d","nodeName":"n",
       "pool":{"name":"p","generation":"x"},"sharedCounters":3,"devices":[{"name":"one","attributes":5},7,{"name":"two"}]}})");
@@ -183,7 +183,7 @@ TEST(ResourceSlice, WrongShapesNameObjectAndField) {
   }
 }
 
-TEST(Attribute, DecodesOneAndDescribesIt) {
+TEST(Attribute, DecodesAndDescribesOne) {
   EXPECT_EQ(*decode_attribute(parse(R"({"string":"x"})")), AttributeValue(std::string("x")));
   EXPECT_EQ(*decode_attribute(parse(R"({"string":null,"int":4})")), AttributeValue(int64_t{4}));
   EXPECT_FALSE(decode_attribute(parse("{}")).ok());
@@ -203,7 +203,7 @@ struct DeviceRow {
   std::function<void(Device&)> change;
 };
 
-TEST(ValidateDevice, KnowsTheServersRules) {
+TEST(ValidateDevice, AppliesTheServersRules) {
   const std::string long_text(65, 'x');
   const auto shared = [](Device& d, Capacity capacity) {
     d.allow_multiple_allocations = true;
@@ -300,7 +300,7 @@ TEST(ValidateDevice, KnowsTheServersRules) {
   }
 }
 
-TEST(ValidateDevice, DroppingTheNamedAttributesMends) {
+TEST(ValidateDevice, NamesTheAttributesToDrop) {
   Device device = plain_device();
   for (int i = 0; i < 40; ++i)
     device.attributes["a" + std::to_string(i)] = std::string(i % 9 == 0 ? 70 : 3, 'x');
@@ -317,7 +317,7 @@ TEST(ValidateDevice, DroppingTheNamedAttributesMends) {
   EXPECT_TRUE(device.attributes.contains("z.io/resourceName"));
 }
 
-TEST(ValidateSlice, KnowsTheServersRules) {
+TEST(ValidateSlice, AppliesTheServersRules) {
   const auto devices = [](size_t count) {
     return [=](ResourceSlice& s) {
       s.devices.clear();

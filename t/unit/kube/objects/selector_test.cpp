@@ -18,7 +18,7 @@ const NodeView kNode{
     "worker-1",
     {{"zone", "a"}, {"cores", "16"}, {"empty", ""}, {"feature.node.kubernetes.io/sriov", "true"}}};
 
-TEST(NodeSelector, SelectsAsKubernetesDoes) {
+TEST(NodeSelector, SelectsLikeKubernetes) {
   const struct {
     std::string yaml;
     bool matched;
@@ -144,7 +144,7 @@ TEST(NodeSelector, EveryProblemNamesFieldAndReason) {
   }
 }
 
-TEST(NodeSelector, TellsEveryProblemAtOnce) {
+TEST(NodeSelector, ReportsEveryProblem) {
   FieldProblems problems;
   decode_node_selector(parse("matchLabels:\n  a: 1\n  b: 2\nmatchExpressions:\n- {key: x}\n"), problems);
   ASSERT_EQ(problems.size(), 3u);
@@ -153,7 +153,7 @@ TEST(NodeSelector, TellsEveryProblemAtOnce) {
   EXPECT_EQ(problems[2].line, 5);
 }
 
-TEST(NodeSelector, SaysWhatWasFoundAndWanted) {
+TEST(NodeSelector, ReportsFoundAndExpectedValues) {
   FieldProblems problems;
   const auto match = [&](std::string_view yaml) {
     return match_node(decode_node_selector(parse(yaml), problems), kNode);
@@ -169,7 +169,7 @@ TEST(NodeSelector, SaysWhatWasFoundAndWanted) {
   EXPECT_EQ(match("{nodeSelectorTerms: []}").field, "nodeSelectorTerms");
 }
 
-TEST(LabelSelector, MatchesAsKubernetesDoes) {
+TEST(LabelSelector, MatchesLikeKubernetes) {
   const struct {
     std::string yaml;
     bool matched;

@@ -17,7 +17,7 @@ Json one(std::string_view text) {
   return decoded.documents.empty() ? Json("nothing was read") : decoded.documents.front();
 }
 
-TEST(DecodeYaml, ReadsScalarsAsKubernetesDoes) {
+TEST(DecodeYaml, ReadsScalarsLikeKubernetes) {
   const struct {
     std::string text;
     Json wanted;
@@ -99,7 +99,7 @@ TEST(DecodeYaml, ReadsScalarsAsKubernetesDoes) {
   }
 }
 
-TEST(DecodeYaml, NothingIsNoDocument) {
+TEST(DecodeYaml, AnEmptyTextHasNoDocument) {
   for (const std::string_view nothing : {std::string_view(), std::string_view("")}) {
     EXPECT_TRUE(decode_yaml(nothing).documents.empty());
     EXPECT_TRUE(decode_yaml(nothing).problems.empty());
@@ -121,7 +121,7 @@ TEST(DecodeYaml, ReadsBlocksFlowsAndBlockScalars) {
           {"f", "x\n\n"}}));
 }
 
-TEST(DecodeYaml, EveryValueKnowsItsLine) {
+TEST(DecodeYaml, ValuesHaveLines) {
   for (const std::string text : {"# c\na: 1\nb:\n  - x\n  - c:\n      d: y\n",
                                  "\n{\"a\": 1,\n\"b\": [\n \"x\",\n{\"c\": {\n\"d\":\"y\"}}]}"}) {
     const Json json = one(text);
@@ -133,7 +133,7 @@ TEST(DecodeYaml, EveryValueKnowsItsLine) {
   }
 }
 
-TEST(DecodeYaml, ReadsSeveralDocumentsAndLeavesOutEmptyOnes) {
+TEST(DecodeYaml, ReadsSeveralDocumentsAndOmitsEmptyOnes) {
   const auto decoded = decode_yaml("---\n# nothing\n---\na: 1\n---\n---\nb: 2\n...\n---\nc: 3\n");
   EXPECT_TRUE(decoded.problems.empty());
   EXPECT_EQ(decoded.documents,
@@ -151,7 +151,7 @@ TEST(DecodeYaml, ASyntaxErrorNamesItsLineAndKeepsEarlierDocuments) {
   EXPECT_EQ(decoded.problems[0].line, 5) << decoded.problems[0].what;
 }
 
-TEST(DecodeYaml, AFaultyDocumentCostsThatDocument) {
+TEST(DecodeYaml, AFaultyDocumentAffectsNoOther) {
   const struct {
     std::string text, what;
     int line;
@@ -218,7 +218,7 @@ TEST(DecodeYaml, AliasExpansionIsBounded) {
   EXPECT_EQ(decode_yaml(deep).problems.size(), 1u);
 }
 
-TEST(DecodeYaml, KeepsItsBounds) {
+TEST(DecodeYaml, HonoursItsLimits) {
   EXPECT_NE(decode_yaml(std::string(20'000, '[')).problems.at(0).what.find("deeper"), std::string::npos);
   EXPECT_NE(decode_yaml(std::string(20'000, '{')).problems.at(0).what.find("deeper"), std::string::npos);
   EXPECT_TRUE(decode_yaml(std::string(64, '[') + std::string(64, ']')).problems.empty());
@@ -252,7 +252,7 @@ TEST(DecodeYaml, ReadsJsonWithItsOwnEscapesAndAByteOrderMark) {
   EXPECT_EQ(one("{a: 1, b: [yes]} # flow YAML, no JSON"), (Json::Object{{"a", 1}, {"b", Json::Array{true}}}));
 }
 
-TEST(EncodeYaml, LooksAsPeopleWriteIt) {
+TEST(EncodeYaml, WritesIdiomaticYaml) {
   const Json value = Json::Object{
       {"apiVersion", "resource.k8s.io/v1"},
       {"metadata", Json::Object{{"name", "00000-x-node"}, {"labels", Json::Object{{"a/b", "yes"}}}}},
@@ -276,7 +276,7 @@ TEST(EncodeYaml, LooksAsPeopleWriteIt) {
             "  none: null\n");
 }
 
-TEST(EncodeYaml, QuotesWhateverSomeReaderTakesForSomethingElse) {
+TEST(EncodeYaml, QuotesAmbiguousScalars) {
   for (const std::string text : {"",
                                  "0000:03:00.2",
                                  "1e3",
@@ -344,7 +344,7 @@ TEST(EncodeYaml, QuotesWhateverSomeReaderTakesForSomethingElse) {
   }
 }
 
-TEST(EncodeYaml, ReadsBackTheSame) {
+TEST(EncodeYaml, RoundTrips) {
   std::mt19937 random(7);
   const std::vector<std::string> pieces = {"a",
                                            "Z",
