@@ -68,7 +68,7 @@ struct ClaimReadsTest : testing::Test {
 };
 
 // Red when the claim is never read again, or a standing one frees its device.
-TEST_F(ClaimReadsTest, AClaimThatHasItAndThenHasItNoMoreFreesIt) {
+TEST_F(ClaimReadsTest, AClaimThatLosesTheDeviceFreesIt) {
   put_claim(result());
   withdraw();
   scheduler.advance(24s);
@@ -92,7 +92,7 @@ TEST_F(ClaimReadsTest, AClaimThatHasItAndThenHasItNoMoreFreesIt) {
   EXPECT_EQ(gets(), before);
 }
 
-TEST_F(ClaimReadsTest, TheDevicesOfAClaimAreReadExactly) {
+TEST_F(ClaimReadsTest, ReadsTheDevicesOfAClaimExactly) {
   struct Row {
     const char *what, *results;
     bool has;
@@ -112,7 +112,7 @@ TEST_F(ClaimReadsTest, TheDevicesOfAClaimAreReadExactly) {
   }
 }
 
-TEST_F(ClaimReadsTest, AnotherClaimOfTheNameAndOneThatIsGoneHaveNothing) {
+TEST_F(ClaimReadsTest, ANewClaimOfTheNameAndADeletedOneHoldNothing) {
   for (const bool is_another : {true, false}) {
     SCOPED_TRACE(is_another);
     put_claim(result());
@@ -132,7 +132,7 @@ TEST_F(ClaimReadsTest, AnotherClaimOfTheNameAndOneThatIsGoneHaveNothing) {
 
 // Red when the 404 of a load balancer without a server frees what a claim has that stands: its next pod gets it, and
 // somebody else too.
-TEST_F(ClaimReadsTest, ALoadBalancersNotFoundFreesNothing) {
+TEST_F(ClaimReadsTest, ANotFoundOfALoadBalancerFreesNothing) {
   put_claim(result());
   withdraw();
   scheduler.advance(30s);
@@ -153,7 +153,7 @@ TEST_F(ClaimReadsTest, ALoadBalancersNotFoundFreesNothing) {
   EXPECT_EQ(released, 1u);
 }
 
-TEST_F(ClaimReadsTest, WithoutPermissionClaimsAreReadRarely) {
+TEST_F(ClaimReadsTest, ReadsClaimsRarelyWithoutPermission) {
   put_claim(result());
   cluster.deny("resourceclaims");
   withdraw();

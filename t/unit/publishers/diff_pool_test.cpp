@@ -62,7 +62,7 @@ std::set<std::string> told_by(const ObservedSlices& slices) {
   return names;
 }
 
-TEST(DiffPool, AnEmptyPoolIsStillAnnounced) {
+TEST(DiffPool, AnnouncesAnEmptyPool) {
   const SliceChanges plan = diff(pool({}), {});
   ASSERT_EQ(plan.creates.size(), 1u);
   const kube::ResourceSlice& slice = plan.creates[0];
@@ -74,13 +74,13 @@ TEST(DiffPool, AnEmptyPoolIsStillAnnounced) {
   EXPECT_TRUE(kube::validate_slice(slice).empty());
 }
 
-TEST(DiffPool, EqualContentWritesNothing) {
+TEST(DiffPool, WritesNothingForEqualContent) {
   for (const int count : {0, 1, 128, 129, 300})
     EXPECT_TRUE(diff(pool(devices(0, count)), published(pool(devices(0, count)))).empty()) << count;
 }
 
 // A daemon that dies between two writes finds an entry in a slice or in the record.
-TEST(DiffPool, ARecordOfWithdrawnEntriesIsWrittenBeforeTheirSliceGoes) {
+TEST(DiffPool, WritesReservationsBeforeASliceIsDeleted) {
   const ObservedSlices held = published(pool(devices(0, 300)));
   policy::DesiredPool fewer = pool(devices(0, 1));
   fewer.record = policy::Record::decode("[\"0000-3b-02-0\"]").value();
@@ -93,7 +93,7 @@ TEST(DiffPool, ARecordOfWithdrawnEntriesIsWrittenBeforeTheirSliceGoes) {
 }
 
 // On its way back an entry leaves the record when its slice holds it, not before.
-TEST(DiffPool, ARecordDropsEntriesThatAreOfferedAgainLast) {
+TEST(DiffPool, DropsReservationsOfReturnedEntriesLast) {
   const std::string back = device_name(299);
   policy::DesiredPool fewer = pool(devices(0, 299));
   fewer.record = policy::Record::decode("[\"" + back + "\",\"0000-3c-02-0\"]").value();
@@ -128,7 +128,7 @@ TEST(DiffPool, NamesAreDeterministicAndValid) {
   EXPECT_TRUE(kube::is_dns_subdomain(slice_name(0, kDriver, long_node, long_node, 0)));
 }
 
-TEST(DiffPool, ManyDevicesAreSplitAndAllOfOneGeneration) {
+TEST(DiffPool, SplitsManyDevicesInOneGeneration) {
   const SliceChanges plan = diff(pool(devices(0, 300)), {});
   ASSERT_EQ(plan.creates.size(), 3u);
   size_t total = 0;
@@ -147,7 +147,7 @@ TEST(DiffPool, TaintsHalveTheSlices) {
   EXPECT_EQ(diff(pool(std::move(tainted)), {}).creates.size(), 2u);
 }
 
-TEST(DiffPool, OneDeviceMoreOrLessIsOneUpdateInPlace) {
+TEST(DiffPool, OneDeviceMoreOrLessIsOneUpdate) {
   const ObservedSlices held = published(pool(devices(0, 300)));
   auto fewer = devices(0, 300);
   fewer.erase(fewer.begin() + 140);
@@ -175,14 +175,14 @@ TEST(DiffPool, OneDeviceMoreOrLessIsOneUpdateInPlace) {
   }
 }
 
-TEST(DiffPool, MoreThanOneChangeStartsAGenerationForAll) {
+TEST(DiffPool, SeveralChangesStartANewGeneration) {
   const ObservedSlices held = published(pool(devices(0, 300)));
   const SliceChanges plan = diff(pool(devices(0, 300, /*value=*/5)), held);
   EXPECT_EQ(plan.updates.size(), 3u);
   for (const auto& slice : plan.updates) EXPECT_EQ(slice.pool.generation, 2);
 }
 
-TEST(DiffPool, ANewSliceStartsAGenerationForAll) {
+TEST(DiffPool, ANewSliceStartsANewGeneration) {
   const ObservedSlices held = published(pool(devices(0, 128)));
   const SliceChanges plan = diff(pool(devices(0, 129)), held);
   EXPECT_EQ(plan.creates.size(), 1u);
@@ -193,7 +193,7 @@ TEST(DiffPool, ANewSliceStartsAGenerationForAll) {
 
 // A restart, or a lost connection, in the middle of a generation must go on with it: starting another one
 // each time would never end. Whatever the order of the writes, no consumer sees a pool that was not meant.
-TEST(DiffPool, AnInterruptedGenerationIsCompleted) {
+TEST(DiffPool, CompletesAnInterruptedGeneration) {
   const policy::DesiredPool before = pool(devices(0, 300)), after = pool(devices(0, 300, 5));
   for (const size_t done : {1u, 2u}) {
     ObservedSlices held = published(before);
@@ -209,7 +209,7 @@ TEST(DiffPool, AnInterruptedGenerationIsCompleted) {
   }
 }
 
-TEST(DiffPool, DeletedSlicesComeBackInTheSameGeneration) {
+TEST(DiffPool, RestoresDeletedSlicesInTheSameGeneration) {
   const policy::DesiredPool desired = pool(devices(0, 300));
   ObservedSlices held = published(desired);
   held.erase(held.begin());
@@ -222,7 +222,7 @@ TEST(DiffPool, DeletedSlicesComeBackInTheSameGeneration) {
   EXPECT_EQ(all.creates[0].pool.generation, 5);
 }
 
-TEST(DiffPool, ForeignSlicesAreDeletedAndDoNotRaiseTheGeneration) {
+TEST(DiffPool, DeletesForeignSlicesWithoutRaisingTheGeneration) {
   const policy::DesiredPool desired = pool(devices(0, 3));
   ObservedSlices held = published(desired);
   kube::ResourceSlice foreign = held.begin()->second;
@@ -234,7 +234,7 @@ TEST(DiffPool, ForeignSlicesAreDeletedAndDoNotRaiseTheGeneration) {
   EXPECT_TRUE(plan.updates.empty() && plan.creates.empty());
 }
 
-TEST(DiffPool, AForeignGenerationInAnOwnSliceIsReset) {
+TEST(DiffPool, ResetsAForeignGenerationInAnOwnSlice) {
   const policy::DesiredPool desired = pool(devices(0, 300));
   for (const int64_t huge : {int64_t{1000}, std::numeric_limits<int64_t>::max()}) {
     ObservedSlices held = published(desired);
@@ -247,7 +247,7 @@ TEST(DiffPool, AForeignGenerationInAnOwnSliceIsReset) {
   }
 }
 
-TEST(DiffPool, AnUnknownPoolOfOursIsRemoved) {
+TEST(DiffPool, RemovesAnUnknownOwnPool) {
   policy::DesiredPool other = pool(devices(0, 1));
   other.name = "node-a/old";
   ObservedSlices held = applied(published(pool({})), diff_pools({other}, {}, kNode, kDriver, {}), 500);
@@ -269,7 +269,7 @@ TEST(DiffPool, AnotherBootOrNodeUidRewritesMetadataOnly) {
   }
 }
 
-TEST(DiffPool, MetadataOfOthersStays) {
+TEST(DiffPool, KeepsMetadataOfOthers) {
   const policy::DesiredPool desired = pool(devices(0, 1));
   ObservedSlices held = published(desired);
   held.begin()->second.meta.labels["team"] = "net";
@@ -282,7 +282,7 @@ TEST(DiffPool, MetadataOfOthersStays) {
 }
 
 // Red when an update drops what others set: finalizers hold an object, owners decide when it goes.
-TEST(DiffPool, FinalizersAndOwnersOfOthersStay) {
+TEST(DiffPool, KeepsFinalizersAndOwnersOfOthers) {
   ObservedSlices held = published(pool(devices(0, 1)));
   kube::ObjectMeta& meta = held.begin()->second.meta;
   meta.generate_name = "x-";
@@ -298,7 +298,7 @@ TEST(DiffPool, FinalizersAndOwnersOfOthersStay) {
   EXPECT_EQ(plan.updates[0].meta, meta);
 }
 
-TEST(DiffPool, OwnMetadataIsPutBackBesideThatOfOthers) {
+TEST(DiffPool, RestoresOwnMetadataBesideThatOfOthers) {
   const policy::DesiredPool desired = pool(devices(0, 1));
   const kube::OwnerReference other{"v1", "ConfigMap", "a", "a-uid", true};
   const kube::OwnerReference ours{"v1", "Node", "node-a", "node-uid", true};
@@ -327,7 +327,7 @@ TEST(DiffPool, OwnMetadataIsPutBackBesideThatOfOthers) {
   }
 }
 
-TEST(DiffPool, AnObsoleteAnnotationOfOursGoesAndThoseOfOthersStay) {
+TEST(DiffPool, RemovesAnObsoleteOwnAnnotation) {
   const policy::DesiredPool desired = pool(devices(0, 1));
   ObservedSlices held = published(desired);
   held.begin()->second.meta.annotations["dra.networking/withdrawn"] = "[]";
@@ -340,7 +340,7 @@ TEST(DiffPool, AnObsoleteAnnotationOfOursGoesAndThoseOfOthersStay) {
 
 // A server, or a proxy before it, that ignores fieldSelector shows everybody's slices. Red when one of them
 // is written, deleted, or counted as ours.
-TEST(DiffPool, SlicesOfOtherDriversAndNodesAreLeftAlone) {
+TEST(DiffPool, IgnoresSlicesOfOtherDriversAndNodes) {
   const policy::DesiredPool desired = pool(devices(0, 3));
   const ObservedSlices ours = published(desired);
   const struct {
@@ -371,7 +371,7 @@ TEST(DiffPool, SlicesOfOtherDriversAndNodesAreLeftAlone) {
 }
 
 // It says neither driver nor node: somebody has to look before it goes.
-TEST(DiffPool, AnUnreadSliceIsLookedAtFirst) {
+TEST(DiffPool, ReadsAnUnreadSliceFirst) {
   const SliceChanges plan = diff_pools({}, {{"x", unread_slice("x", "u", "7")}}, kNode, kDriver, {});
   EXPECT_EQ(plan.deletes, (std::vector<Removal>{{"x", "u", "7", "unreadable", true}}));
   // Who has looked, and found that it says nothing, leaves it alone.
@@ -381,7 +381,7 @@ TEST(DiffPool, AnUnreadSliceIsLookedAtFirst) {
 
 // Until its finalizer goes a deleted slice is still read by schedulers. Red when its devices stay in it, when
 // it makes its pool incomplete, or when the same write is planned for ever.
-TEST(DiffPool, ASliceWithAFinalizerIsEmptiedFirst) {
+TEST(DiffPool, EmptiesASliceWithAFinalizerFirst) {
   const policy::DesiredPool three = pool(devices(0, 300)), one = pool(devices(0, 100));
   ObservedSlices held = published(three);
   for (auto& [name, slice] : held) slice.meta.finalizers = {"example.com/hold"};
@@ -404,7 +404,7 @@ TEST(DiffPool, ASliceWithAFinalizerIsEmptiedFirst) {
 
 // Somebody deleted them all, and somebody else's finalizer keeps them. Red when their names count as free,
 // when they are written as if they stayed, or when an entry is told of nowhere meanwhile.
-TEST(DiffPool, ATerminatingSliceIsReplacedUnderAnotherName) {
+TEST(DiffPool, ReplacesATerminatingSliceUnderAnotherName) {
   for (const int count : {3, 300}) {
     SCOPED_TRACE(count);
     const policy::DesiredPool desired = pool(devices(0, count));
@@ -436,7 +436,7 @@ TEST(DiffPool, ATerminatingSliceIsReplacedUnderAnotherName) {
   }
 }
 
-TEST(DiffPool, FieldsThatWeDoNotWriteAreUndone) {
+TEST(DiffPool, RemovesForeignFields) {
   const policy::DesiredPool desired = pool(devices(0, 1));
   ObservedSlices held = published(desired);
   held.begin()->second.unknown_fields = {"spec.devices[0].bindsToNode"};
@@ -445,7 +445,7 @@ TEST(DiffPool, FieldsThatWeDoNotWriteAreUndone) {
   EXPECT_TRUE(plan.updates[0].unknown_fields.empty());
 }
 
-TEST(DiffPool, ASaltedNameReplacesATakenOne) {
+TEST(DiffPool, UsesASaltedNameIfTheNameIsTaken) {
   Memory memory;
   memory.salts[slice_name(0, kDriver, "node-a", "node-a", 0)] = 1;
   const policy::DesiredPool desired = pool(devices(0, 1));
@@ -468,7 +468,7 @@ ObservedSlices after_one_write(const ObservedSlices& held, const SliceChanges& p
 
 // Red when a write takes an entry from a slice before the one that is to have it is written, and tells of it
 // nowhere; the daemon may die after each.
-TEST(DiffPool, WhatMovesIsToldOfAtAnyMoment) {
+TEST(DiffPool, RecordsMovingEntriesAtEveryStep) {
   policy::DesiredPool plain = pool(devices(0, 100));
   plain.can_count = true;
   policy::DesiredPool counting = plain;
@@ -486,7 +486,7 @@ TEST(DiffPool, WhatMovesIsToldOfAtAnyMoment) {
 }
 
 // Somebody restored a slice under another of our names; it alone has the record.
-TEST(DiffPool, TheRecordOfATwinCounts) {
+TEST(DiffPool, CountsTheReservationsOfATwin) {
   const std::string back = device_name(199);
   ObservedSlices held = published(pool(devices(0, 199)));
   kube::ResourceSlice twin = held.begin()->second;
@@ -506,7 +506,7 @@ TEST(DiffPool, TheRecordOfATwinCounts) {
 }
 
 // One object changes as a whole, so nothing has to overlap.
-TEST(DiffPool, OutOfTheFirstSlicesRecordIntoItTakesOneWrite) {
+TEST(DiffPool, MovesAnEntryIntoItsReservationInOneWrite) {
   policy::DesiredPool fewer = pool(devices(0, 1));
   fewer.record = policy::Record::decode("[\"" + device_name(1) + "\"]").value();
   const ObservedSlices held = published(fewer);
@@ -517,7 +517,7 @@ TEST(DiffPool, OutOfTheFirstSlicesRecordIntoItTakesOneWrite) {
 }
 
 // The server takes annotations of 256 KiB.
-TEST(DiffPool, ARecordOfWhatMovesIsBounded) {
+TEST(DiffPool, BoundsReservationsOfMovingEntries) {
   std::vector<kube::DevicePtr> all, few;
   for (int i = 0; i < 10400; ++i) {
     const std::string link = "veth" + std::to_string(10'000'000 + i);
@@ -535,7 +535,7 @@ TEST(DiffPool, ARecordOfWhatMovesIsBounded) {
 }
 
 // A record that stands for all that is not known stands until what moves is placed.
-TEST(DiffPool, ARecordOfEverythingStaysWhileSomethingMoves) {
+TEST(DiffPool, KeepsACompleteReservationWhileEntriesMove) {
   policy::DesiredPool fewer = pool(devices(0, 299));
   fewer.record = policy::Record({policy::whole_holding("node-a")}, "node-a");
   const ObservedSlices held = published(fewer);
@@ -548,7 +548,7 @@ TEST(DiffPool, ARecordOfEverythingStaysWhileSomethingMoves) {
 }
 
 // A persona that moves is recorded with what its entry tells of it.
-TEST(DiffPool, AMovingPersonaIsRecordedAsShared) {
+TEST(DiffPool, RecordsAMovingPersonaAsShared) {
   policy::DesiredPool plain =
       pool({kube::Device{.name = "0000-3b-00-0-macvlan", .allow_multiple_allocations = true}});
   plain.can_count = true;
@@ -567,7 +567,7 @@ TEST(DiffPool, AMovingPersonaIsRecordedAsShared) {
 
 // Red when a pool that cannot be written, or a slice that may not be deleted, keeps another pool's withdrawals
 // from being acknowledged.
-TEST(DiffPool, APoolIsSettledIndependentOfOtherPools) {
+TEST(DiffPool, ConvergesIndependentlyOfOtherPools) {
   using Pools = std::optional<std::set<std::string>>;
   policy::DesiredPool one = pool(devices(0, 1)), other = pool(devices(1, 1));
   one.name = "node-a/one", other.name = "node-a/other";
@@ -639,7 +639,7 @@ size_t annotation_bytes(const kube::ResourceSlice& slice) {
 }
 
 // Red when a slice is made anew, or written for ever, for want of room for what is only good to have.
-TEST(DiffPool, GroupsGiveWayToOthersAnnotations) {
+TEST(DiffPool, DropsGroupsForAnnotationsOfOthers) {
   const std::string key = "dra.networking/groups", theirs = "example.com/theirs";
   policy::DesiredPool desired = pool(devices(0, 1));
   desired.can_count = true;
@@ -657,7 +657,7 @@ TEST(DiffPool, GroupsGiveWayToOthersAnnotations) {
 }
 
 // Red when what others write beside ours keeps a record, and with it a withdrawal, from being written.
-TEST(DiffPool, ARecordBesideOthersAnnotations) {
+TEST(DiffPool, KeepsReservationsBesideAnnotationsOfOthers) {
   constexpr size_t kMax = size_t{256} << 10;
   ObservedSlices held = published(pool(devices(0, 3)));
   kube::ResourceSlice& slice = held.begin()->second;
@@ -698,7 +698,7 @@ TEST(DiffPool, ARecordBesideOthersAnnotations) {
 }
 
 // Red when what is made anew in place of a slice without room counts with it as one whole pool, which lacks the rest.
-TEST(DiffPool, WhatIsMadeAnewDoesNotCountWithTheFormerOne) {
+TEST(DiffPool, ARecreatedSliceDoesNotCountWithItsPredecessor) {
   const policy::DesiredPool before = pool(devices(0, 136)), now = pool(devices(4, 126));
   const ObservedSlices held = published(before);
   ASSERT_EQ(held.size(), 2u);
@@ -722,7 +722,7 @@ TEST(DiffPool, WhatIsMadeAnewDoesNotCountWithTheFormerOne) {
 }
 
 // Red when the kubelet goes on to wait for a plugin that is not there, or leaves the one that came out of it.
-TEST(DiffPool, NodeOperationsAreSkippedWhereDevicesAre) {
+TEST(DiffPool, OmitsNodeOperationsBesideDevices) {
   policy::DesiredPool skips = pool(devices(0, 2));
   skips.counters = {{.name = "c", .counters = {{"slots", kube::Quantity(1)}}}};
   const ObservedSlices plain = published(skips);
@@ -737,7 +737,7 @@ TEST(DiffPool, NodeOperationsAreSkippedWhereDevicesAre) {
     EXPECT_TRUE(slice.skip_node_operations.empty());
 }
 
-TEST(PackDevices, ASparsePoolIsPackedAnew) {
+TEST(PackDevices, RepacksASparsePool) {
   Assigned assigned;
   std::vector<kube::DevicePtr> left;
   for (size_t slice = 0; slice < 4; ++slice) {

@@ -73,7 +73,7 @@ struct EvidenceTest : testing::Test {
        .on_failure = [this](const kube::Failure& failure) { failures.push_back(failure.what); }}};
 };
 
-TEST_F(EvidenceTest, ALookReadsWhatThePodsNameAndListsNoClaims) {
+TEST_F(EvidenceTest, APollReadsClaimsOfPodsAndListsNone) {
   for (const char* claim : {"a", "b", "nobodys"}) put_claim(claim);
   for (const char* claim : {"a", "b", "gone"}) put_pod(claim);
   look();
@@ -89,7 +89,7 @@ TEST_F(EvidenceTest, ALookReadsWhatThePodsNameAndListsNoClaims) {
 }
 
 // Red when an event cannot name the claim that has a device.
-TEST_F(EvidenceTest, TheNamesOfTheClaimsAreTold) {
+TEST_F(EvidenceTest, ReturnsTheNamesOfTheClaims) {
   for (const char* claim : {"a", "b"}) put_claim(claim);
   put_pod("a");
   const policy::PoolKey pool{"dra.networking", "node-a/net"};
@@ -102,7 +102,7 @@ TEST_F(EvidenceTest, TheNamesOfTheClaimsAreTold) {
 }
 
 // Red when a fleet looks at once, or a node that is alone waits.
-TEST_F(EvidenceTest, NodesThatAreManyLookInTurn) {
+TEST_F(EvidenceTest, ManyNodesPollInTurn) {
   look(false);
   ASSERT_EQ(turns.size(), 1u);
   EXPECT_LT(turns[0], 25ms);
@@ -125,7 +125,7 @@ TEST_F(EvidenceTest, NodesThatAreManyLookInTurn) {
 }
 
 // Red when a server that refuses is asked for each of a thousand claims.
-TEST_F(EvidenceTest, WhatALookMisses) {
+TEST_F(EvidenceTest, ReportsWhatAPollMissed) {
   for (int i = 0; i < 1'000; ++i) put_pod("claim-" + std::to_string(1'000 + i));
   put_claim("claim-1000");
   const struct {
@@ -206,7 +206,7 @@ struct LyingCluster final : kube::Cluster {
   size_t lists = 0;
 };
 
-TEST_F(EvidenceTest, AListThatNeverEndsIsGivenUp) {
+TEST_F(EvidenceTest, AbandonsAListThatNeverEnds) {
   LyingCluster liar(cluster, scheduler);
   liar.is_endless = true;
   Evidence asking({liar, scheduler, log, [] { return 0.5; }}, {"dra.networking"}, "node-a",
@@ -221,7 +221,7 @@ TEST_F(EvidenceTest, AListThatNeverEndsIsGivenUp) {
 }
 
 // Red when who counts millions of claims, and goes on for ever, is asked as fast as it answers.
-TEST_F(EvidenceTest, AListThatGoesOnIsAskedMoreAndMoreSlowly) {
+TEST_F(EvidenceTest, ReadsALongListAtGrowingIntervals) {
   for (const int64_t count : {int64_t{0}, std::numeric_limits<int64_t>::max()}) {
     SCOPED_TRACE(count);
     LyingCluster liar(cluster, scheduler);
@@ -239,7 +239,7 @@ TEST_F(EvidenceTest, AListThatGoesOnIsAskedMoreAndMoreSlowly) {
   }
 }
 
-TEST_F(EvidenceTest, CountsThatCannotBeAreNotBelieved) {
+TEST_F(EvidenceTest, IgnoresImpossibleCounts) {
   for (const int64_t count : {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()}) {
     LyingCluster liar(cluster, scheduler);
     liar.remaining = count;

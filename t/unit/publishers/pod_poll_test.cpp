@@ -18,7 +18,7 @@ struct PodLookTest : testing::Test {
   PodPoll look{scheduler, [] { return 0.0; }, [this] { ++late; }, [this] { ++due; }};
 };
 
-TEST_F(PodLookTest, APollThatCannotHelpIsNotWaitedFor) {
+TEST_F(PodLookTest, DoesNotWaitForAPollThatCannotHelp) {
   look.want();
   look.begin();
   EXPECT_FALSE(look.is_due() || look.is_begun() || look.is_awaited(true));
@@ -26,7 +26,7 @@ TEST_F(PodLookTest, APollThatCannotHelpIsNotWaitedFor) {
   EXPECT_EQ(late, 0);
 }
 
-TEST_F(PodLookTest, IsDueOnceSomethingWaitsForIt) {
+TEST_F(PodLookTest, IsDueOnceAnEntryWaitsForIt) {
   look.open();
   EXPECT_FALSE(look.is_due());
   EXPECT_TRUE(look.is_awaited(false)) << "so that a decision finds out whether anything does";
@@ -35,7 +35,7 @@ TEST_F(PodLookTest, IsDueOnceSomethingWaitsForIt) {
   EXPECT_TRUE(look.is_due());
 }
 
-TEST_F(PodLookTest, WithoutExposurePoliciesItIsWaitedForAMoment) {
+TEST_F(PodLookTest, WaitsBrieflyWithoutExposurePolicies) {
   look.open();
   look.want();
   look.begin();
@@ -50,7 +50,7 @@ TEST_F(PodLookTest, WithoutExposurePoliciesItIsWaitedForAMoment) {
 }
 
 // Red when VFs are offered before a node of a large cluster has had its turn.
-TEST_F(PodLookTest, ItsTurnIsWaitedForToo) {
+TEST_F(PodLookTest, WaitsForItsTurn) {
   look.open();
   look.want();
   look.begin();
@@ -67,7 +67,7 @@ TEST_F(PodLookTest, ItsTurnIsWaitedForToo) {
 }
 
 // Red when a look that fails again and again keeps VFs waiting.
-TEST_F(PodLookTest, OnlyItsFirstTurnIsWaitedFor) {
+TEST_F(PodLookTest, WaitsOnlyForItsFirstTurn) {
   look.open();
   look.want();
   look.begin();
@@ -79,7 +79,7 @@ TEST_F(PodLookTest, OnlyItsFirstTurnIsWaitedFor) {
   EXPECT_FALSE(look.is_awaited(false));
 }
 
-TEST_F(PodLookTest, EndsWhenItHasBeenMadeOrIsNotToBeHad) {
+TEST_F(PodLookTest, EndsWhenItIsCompleteOrImpossible) {
   for (const Look how : {Look::kWhole, Look::kDenied}) {
     look.open();
     look.want();
@@ -91,7 +91,7 @@ TEST_F(PodLookTest, EndsWhenItHasBeenMadeOrIsNotToBeHad) {
   }
 }
 
-TEST_F(PodLookTest, OneThatFailsIsMadeAgainMoreAndMoreSlowly) {
+TEST_F(PodLookTest, RetriesAtGrowingIntervals) {
   look.open();
   look.want();
   look.begin();

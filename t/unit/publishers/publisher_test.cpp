@@ -109,14 +109,14 @@ struct PublisherTest : testing::Test {
   std::unique_ptr<watchers::SliceWatcher> watcher;
 };
 
-TEST_F(PublisherTest, NothingIsWrittenBeforeOwnSlicesAreListed) {
+TEST_F(PublisherTest, WritesNothingBeforeOwnSlicesAreListed) {
   watcher.reset();
   publisher->set_desired({pool(devices(0, 1))}, kNode);
   scheduler.advance(10s);
   EXPECT_EQ(cluster.writes().size(), 0u);
 }
 
-TEST_F(PublisherTest, PublishesThenRestsAndARestartWritesNothing) {
+TEST_F(PublisherTest, ConvergesAndWritesNothingAfterARestart) {
   publisher->set_desired({pool(devices(0, 300))}, kNode);
   scheduler.advance(1s);
   EXPECT_EQ(stored().size(), 3u);
@@ -131,7 +131,7 @@ TEST_F(PublisherTest, PublishesThenRestsAndARestartWritesNothing) {
   EXPECT_EQ(cluster.writes().size(), writes);
 }
 
-TEST_F(PublisherTest, ARemovedDeviceIsOneImmediateWrite) {
+TEST_F(PublisherTest, RemovesADeviceInOneImmediateWrite) {
   publisher->set_desired({pool(devices(0, 300))}, kNode);
   scheduler.advance(1s);
   const size_t writes = cluster.writes().size();
@@ -142,7 +142,7 @@ TEST_F(PublisherTest, ARemovedDeviceIsOneImmediateWrite) {
 }
 
 // Both right after our own write, when the watch has not shown it yet, and later.
-TEST_F(PublisherTest, DeletedAndEditedSlicesComeBack) {
+TEST_F(PublisherTest, RestoresDeletedAndEditedSlices) {
   publisher->set_desired({pool(devices(0, 3))}, kNode);
   for (const Millis pause : {1ms, 2ms, 3ms, 5ms, 20ms, 60'000ms}) {
     SCOPED_TRACE(pause.count());
@@ -161,7 +161,7 @@ TEST_F(PublisherTest, DeletedAndEditedSlicesComeBack) {
   }
 }
 
-TEST_F(PublisherTest, ARepeatingForeignWriterIsAnsweredWithBackoff) {
+TEST_F(PublisherTest, BacksOffAgainstARepeatingForeignWriter) {
   publisher->set_desired({pool(devices(0, 3))}, kNode);
   scheduler.advance(1s);
   const size_t before = cluster.writes().size();
@@ -175,7 +175,7 @@ TEST_F(PublisherTest, ARepeatingForeignWriterIsAnsweredWithBackoff) {
   EXPECT_EQ(devices_stored(), 3u);
 }
 
-TEST_F(PublisherTest, ALostAnswerMakesNoTwin) {
+TEST_F(PublisherTest, ALostAnswerCreatesNoDuplicate) {
   bool lost = false;
   cluster.on_answer = [&](const fake::Request& request) -> std::optional<kube::Failure> {
     if (request.verb != "create" || lost) return std::nullopt;
@@ -189,7 +189,7 @@ TEST_F(PublisherTest, ALostAnswerMakesNoTwin) {
 }
 
 // What stands there may be allocated: whoever decides sees it before it is overwritten.
-TEST_F(PublisherTest, WhatACreateMeetsIsToldFirst) {
+TEST_F(PublisherTest, RecordsReservationsFoundByACreate) {
   awaits_when_met = true;
   const kube::ResourceSlice older = diff_pools({pool(devices(0, 5))}, {}, kNode, kDriver, {}).creates.at(0);
   cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
@@ -208,7 +208,7 @@ TEST_F(PublisherTest, WhatACreateMeetsIsToldFirst) {
   EXPECT_TRUE(publisher->converged());
 }
 
-TEST_F(PublisherTest, ASquatterOnOurNameIsWalkedAround) {
+TEST_F(PublisherTest, AvoidsANameInUse) {
   kube::ResourceSlice foreign;
   foreign.meta.name = slice_name(0, kDriver, kNode.name, kNode.name, 0);
   foreign.driver = "other.example.com";
@@ -226,7 +226,7 @@ TEST_F(PublisherTest, ASquatterOnOurNameIsWalkedAround) {
 
 // As a kubelet does that starts. The watch tells of both before our answer comes. Red when the answer counts for more: the slice
 // would be missed until the next list.
-TEST_F(PublisherTest, WhatIsDeletedBehindAWriteComesBackAlthoughItsAnswerComesLater) {
+TEST_F(PublisherTest, RestoresASliceDeletedBehindAWrite) {
   std::set<std::string> verbs{"create", "update"};
   cluster.on_answer = [&](const fake::Request& request) -> std::optional<kube::Failure> {
     if (verbs.erase(request.verb) > 0) cluster.remove(kResourceSlices, request.name);
@@ -242,7 +242,7 @@ TEST_F(PublisherTest, WhatIsDeletedBehindAWriteComesBackAlthoughItsAnswerComesLa
 }
 
 // As by somebody who restores what is gone. Red when it is taken for what was deleted, and goes on offering.
-TEST_F(PublisherTest, WhatIsMadeAnewBehindADeleteIsDeletedAlthoughItsAnswerComesLater) {
+TEST_F(PublisherTest, DeletesASliceRecreatedBehindADelete) {
   publisher->set_desired({pool(devices(0, 3))}, kNode);
   scheduler.advance(1s);
   ASSERT_EQ(devices_stored(), 3u);
@@ -261,7 +261,7 @@ TEST_F(PublisherTest, WhatIsMadeAnewBehindADeleteIsDeletedAlthoughItsAnswerComes
 
 // Red when what an update meets in place of ours is remembered as a slice that we have been shown: the watch never
 // tells that it goes.
-TEST_F(PublisherTest, ASquatterThatAnUpdateMeetsIsNotRemembered) {
+TEST_F(PublisherTest, ForgetsAForeignObjectFoundByAnUpdate) {
   publisher->set_desired({pool(devices(0, 1))}, kNode);
   scheduler.advance(1s);
   kube::ResourceSlice foreign = wanted_slice();
@@ -285,7 +285,7 @@ TEST_F(PublisherTest, ASquatterThatAnUpdateMeetsIsNotRemembered) {
 }
 
 // Red when whatever was shown to us counts as ours.
-TEST_F(PublisherTest, SlicesOfOthersThatAreShownAreLeftAloneAndThatIsSaidOnce) {
+TEST_F(PublisherTest, IgnoresAndReportsForeignSlicesOnce) {
   kube::ResourceSlice gpu, other_node;
   gpu.meta.name = "node-a-gpu.example.com-x1";
   gpu.driver = "gpu.example.com";
@@ -310,7 +310,7 @@ TEST_F(PublisherTest, SlicesOfOthersThatAreShownAreLeftAloneAndThatIsSaidOnce) {
 }
 
 // What cannot be decoded is deleted when it says that it is ours, and by that word alone.
-TEST_F(PublisherTest, AnUnreadableSliceGoesWhenItIsOursOnly) {
+TEST_F(PublisherTest, DeletesAnUnreadableSliceOnlyIfItIsOwn) {
   const auto unreadable = [&](const std::string& name, const std::string& driver, const std::string& node) {
     cluster.put_text(kResourceSlices,
                      R"({"metadata":{"name":")" + name + R"("},"spec":{"driver":")" + driver +
@@ -337,7 +337,7 @@ TEST_F(PublisherTest, AnUnreadableSliceGoesWhenItIsOursOnly) {
 
 // Others' annotations may make a slice too large to be decoded, or to be had at all. Red when that keeps what
 // is desired from being published, or when one that is ours stays.
-TEST_F(PublisherTest, ASliceTooLargeToDecodeIsReplacedAndDelaysNoOther) {
+TEST_F(PublisherTest, ReplacesAnUndecodableSliceWithoutDelayingOthers) {
   kube::ResourceSlice slice = wanted_slice();
   slice.meta.annotations["theirs"] = std::string(4u << 20, 'x');
   cluster.put(kResourceSlices, kube::encode_resource_slice(slice));
@@ -361,7 +361,7 @@ TEST_F(PublisherTest, ASliceTooLargeToDecodeIsReplacedAndDelaysNoOther) {
 }
 
 // Under a name of ours, and not to be had.
-TEST_F(PublisherTest, ANameThatIsTakenByWhatCannotBeHadIsLeftToIt) {
+TEST_F(PublisherTest, LeavesANameToAnUnreadableObject) {
   const std::string name = wanted_slice().meta.name;
   cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
     if (request.name != name) return std::nullopt;
@@ -375,7 +375,7 @@ TEST_F(PublisherTest, ANameThatIsTakenByWhatCannotBeHadIsLeftToIt) {
 }
 
 // Red when the answer of a load balancer that has no server behind it takes a slice for gone.
-TEST_F(PublisherTest, ALoadBalancersNotFoundDeletesNothing) {
+TEST_F(PublisherTest, ANotFoundOfALoadBalancerDeletesNothing) {
   publisher->set_desired({pool(devices(0, 129))}, kNode);
   scheduler.advance(1s);
   ASSERT_EQ(stored().size(), 2u);
@@ -394,7 +394,7 @@ TEST_F(PublisherTest, ALoadBalancersNotFoundDeletesNothing) {
 }
 
 // Who is asked what stands under a name may be busy, too.
-TEST_F(PublisherTest, AServerThatSaysHowLongToWaitIsNotAskedBeforeThat) {
+TEST_F(PublisherTest, HonoursRetryAfter) {
   publisher->set_desired({pool(devices(0, 3))}, kNode);
   scheduler.advance(1s);
   cluster.on_request = [](const fake::Request& request) -> std::optional<kube::Failure> {
@@ -414,7 +414,7 @@ TEST_F(PublisherTest, AServerThatSaysHowLongToWaitIsNotAskedBeforeThat) {
 }
 
 // Red when a text that is about nothing takes a name from us.
-TEST_F(PublisherTest, WhatHasOurNameIsReadBeforeAnotherIsTaken) {
+TEST_F(PublisherTest, ReadsTheObjectOfItsNameBeforeChoosingAnother) {
   scheduler.advance(1s);
   cluster.watch_lag = 1h;
   put(diff_pools({pool(devices(0, 2))}, {}, kNode, kDriver, {}).creates.at(0));
@@ -430,7 +430,7 @@ TEST_F(PublisherTest, WhatHasOurNameIsReadBeforeAnotherIsTaken) {
   EXPECT_EQ(devices_stored(), 3u);
 }
 
-TEST_F(PublisherTest, DeletesCarryUidAndResourceVersion) {
+TEST_F(PublisherTest, DeletesWithUidAndResourceVersion) {
   publisher->set_desired({pool(devices(0, 129))}, kNode);
   scheduler.advance(1s);
   // Somebody edits the slice that is about to go, and the watch does not say so in time.
@@ -449,7 +449,7 @@ TEST_F(PublisherTest, DeletesCarryUidAndResourceVersion) {
   EXPECT_TRUE(publisher->converged());
 }
 
-TEST_F(PublisherTest, WhatAFinalizerHoldsOffersNothingAndIsReplaced) {
+TEST_F(PublisherTest, EmptiesAndReplacesASliceHeldByAFinalizer) {
   publisher->set_desired({pool(devices(0, 3))}, kNode);
   scheduler.advance(1s);
   kube::ResourceSlice held = stored()[0];
@@ -478,7 +478,7 @@ TEST_F(PublisherTest, WhatAFinalizerHoldsOffersNothingAndIsReplaced) {
   EXPECT_EQ(cluster.writes().size(), writes);
 }
 
-TEST_F(PublisherTest, APoolThatAFinalizerHoldsGoesEmptyAndTerminating) {
+TEST_F(PublisherTest, EmptiesAPoolHeldByAFinalizer) {
   publisher->set_desired({pool(devices(0, 3))}, kNode);
   scheduler.advance(1s);
   kube::ResourceSlice held = stored()[0];
@@ -500,7 +500,7 @@ TEST_F(PublisherTest, APoolThatAFinalizerHoldsGoesEmptyAndTerminating) {
 
 // RBAC without the verb, or a webhook that always fails. Red when what may not be deleted keeps the rest from
 // being withdrawn, or when it goes on offering devices itself.
-TEST_F(PublisherTest, AWithdrawalDoesNotWaitForADeleteThatIsRefused) {
+TEST_F(PublisherTest, AWithdrawalDoesNotWaitForARefusedDelete) {
   for (const int status : {403, 500}) {
     SCOPED_TRACE(status);
     publisher->set_desired({pool(devices(0, 300))}, kNode);
@@ -556,7 +556,7 @@ TEST_F(PublisherTest, ASliceWithTooMuchForeignMetadataIsRecreated) {
 }
 
 // A proxy that takes no body of that size: what stands there stays.
-TEST_F(PublisherTest, WhatCannotBeMadeAnewStays) {
+TEST_F(PublisherTest, KeepsASliceThatCannotBeRecreated) {
   publisher->set_desired({pool(devices(0, 3))}, kNode);
   scheduler.advance(1min);
   kube::ResourceSlice labelled = stored()[0];
@@ -579,7 +579,7 @@ TEST_F(PublisherTest, WhatCannotBeMadeAnewStays) {
 
 // The name is taken, and who asks what has it is told of another object, each time. Red when create and get
 // follow each other without a wait.
-TEST_F(PublisherTest, AConflictThatIsAboutAnotherObjectIsNotALoop) {
+TEST_F(PublisherTest, AConflictWithAnotherObjectIsNoLoop) {
   kube::ResourceSlice squatter;
   squatter.meta.name = slice_name(0, kDriver, kNode.name, kNode.name, 0);
   squatter.driver = "other.example.com";
@@ -600,7 +600,7 @@ TEST_F(PublisherTest, AConflictThatIsAboutAnotherObjectIsNotALoop) {
   EXPECT_GE(log.count("the answer is about"), 1u);
 }
 
-TEST_F(PublisherTest, ANameThatIsTakenAndGoneAgainIsNotALoop) {
+TEST_F(PublisherTest, ANameThatIsTakenAndFreedIsNoLoop) {
   cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
     if (request.verb != "create") return std::nullopt;
     return kube::Failure{
@@ -612,7 +612,7 @@ TEST_F(PublisherTest, ANameThatIsTakenAndGoneAgainIsNotALoop) {
 }
 
 // Each row: what stands in the answer to a write instead of the truth.
-TEST_F(PublisherTest, AnAnswerAboutAnotherObjectIsAFailure) {
+TEST_F(PublisherTest, RefusesAnAnswerAboutAnotherObject) {
   const struct {
     const char* what;
     std::function<void(kube::ResourceSlice&)> alter;
@@ -656,7 +656,7 @@ TEST_F(PublisherTest, AnAnswerAboutAnotherObjectIsAFailure) {
 }
 
 // It takes every update and keeps what it had. Red when the next one follows at once, for ever.
-TEST_F(PublisherTest, AServerThatTakesWritesAndHoldsNothingIsAskedLessAndLess) {
+TEST_F(PublisherTest, BacksOffFromAServerThatStoresNothing) {
   publisher->set_desired({pool(devices(0, 1))}, kNode);
   scheduler.advance(1s);
   kube::Json sent;
@@ -677,7 +677,7 @@ TEST_F(PublisherTest, AServerThatTakesWritesAndHoldsNothingIsAskedLessAndLess) {
 
 // Each write is stored otherwise and answered with a failure, so that the watch tells of it. Red when
 // that event begins the next attempt.
-TEST_F(PublisherTest, EventsOfFailedWritesDoNotSetThePace) {
+TEST_F(PublisherTest, EventsOfFailedWritesDoNotTriggerRetries) {
   int64_t count = 0;
   cluster.on_admit = [&](const fake::Request&, kube::Json& object) -> std::optional<kube::Failure> {
     auto slice = *kube::decode_resource_slice(object);
@@ -695,7 +695,7 @@ TEST_F(PublisherTest, EventsOfFailedWritesDoNotSetThePace) {
 
 // A server that answers at random, does at random what it was asked, and whose objects change at random.
 // However it goes on, requests thin out; once it is well, so are we.
-TEST_F(PublisherTest, AServerThatAnswersAtRandomIsAskedLessAndLess) {
+TEST_F(PublisherTest, BacksOffFromAServerWithRandomAnswers) {
   for (const uint64_t seed : {1u, 2u, 3u, 4u}) {
     SCOPED_TRACE(seed);
     uint64_t state = seed;
@@ -775,7 +775,7 @@ TEST_F(PublisherTest, AServerThatAnswersAtRandomIsAskedLessAndLess) {
   }
 }
 
-TEST_F(PublisherTest, ConflictsAreReadAgainAndRetried) {
+TEST_F(PublisherTest, RereadsAndRetriesConflicts) {
   publisher->set_desired({pool(devices(0, 3))}, kNode);
   scheduler.advance(1s);
   int conflicts = 3;
@@ -808,7 +808,7 @@ TEST_F(PublisherTest, RetryAfterIsHonouredAndCapped) {
   EXPECT_EQ(devices_stored(), 1u) << "a day is not waited for";
 }
 
-TEST_F(PublisherTest, WhileTheServerIsAwayOnlyTheNewestPlanIsKept) {
+TEST_F(PublisherTest, KeepsOnlyTheNewestPlanDuringAnOutage) {
   publisher->set_desired({pool(devices(0, 1))}, kNode);
   scheduler.advance(1s);
   cluster.set_network(fake::FakeCluster::Network::kRefused);
@@ -823,7 +823,7 @@ TEST_F(PublisherTest, WhileTheServerIsAwayOnlyTheNewestPlanIsKept) {
   EXPECT_LE(cluster.writes().size() - before, 2u) << "one diff, no replay";
 }
 
-TEST_F(PublisherTest, ARefusedDeviceIsReportedWithItsContent) {
+TEST_F(PublisherTest, ReportsARefusedDeviceWithItsContent) {
   cluster.on_admit = [&](const fake::Request&, kube::Json& object) -> std::optional<kube::Failure> {
     const auto slice = kube::decode_resource_slice(object);
     for (size_t i = 0; i < slice->devices.size(); ++i)
@@ -846,7 +846,7 @@ TEST_F(PublisherTest, ARefusedDeviceIsReportedWithItsContent) {
   EXPECT_EQ(devices_stored(), 2u);
 }
 
-TEST_F(PublisherTest, AFieldThatTheServerDropsIsALostAbilityAndNoHotLoop) {
+TEST_F(PublisherTest, ADroppedFieldIsAMissingFeatureAndNoHotLoop) {
   cluster.on_admit = [&](const fake::Request&, kube::Json& object) -> std::optional<kube::Failure> {
     auto slice = *kube::decode_resource_slice(object);
     for (auto& device : slice.devices) device.edit([](kube::Device& d) { d.taints.clear(); });
@@ -862,7 +862,7 @@ TEST_F(PublisherTest, AFieldThatTheServerDropsIsALostAbilityAndNoHotLoop) {
   EXPECT_LE(cluster.writes().size(), 12u);
 }
 
-TEST_F(PublisherTest, WithoutPermissionNothingIsWritten) {
+TEST_F(PublisherTest, WritesNothingWithoutPermission) {
   publisher->permit(false);
   publisher->set_desired({pool(devices(0, 1))}, kNode);
   scheduler.advance(1min);
@@ -903,7 +903,7 @@ TEST_F(PublisherTest, ConvergesAfterAnySingleFault) {
 }
 
 // A device entry that names counters which are not there yet would be refused by no server, and miscounted.
-TEST_F(PublisherTest, CountersAreWrittenBeforeWhatConsumesThem) {
+TEST_F(PublisherTest, WritesCountersBeforeTheirConsumers) {
   policy::DesiredPool counted = pool(devices(0, 80));
   publisher->set_desired({counted}, kNode);
   scheduler.advance(1s);
@@ -924,7 +924,7 @@ TEST_F(PublisherTest, CountersAreWrittenBeforeWhatConsumesThem) {
   EXPECT_TRUE(publisher->converged());
 }
 
-TEST_F(PublisherTest, DevicesDoNotFollowCountersThatWereDropped) {
+TEST_F(PublisherTest, DoesNotWriteDevicesWhoseCountersWereDropped) {
   cluster.on_admit = [&](const fake::Request&, kube::Json& object) -> std::optional<kube::Failure> {
     kube::Json spec = *object.find("spec");
     std::erase_if(*spec.object(), [](const auto& member) { return member.first == "sharedCounters"; });

@@ -32,7 +32,7 @@ struct ReservationsTest : testing::Test {
 };
 
 // Somebody who may write our slices writes new names without end. Red when each of them is kept.
-TEST_F(ReservationsTest, NamesWithoutEndAreThePoolAsAWhole) {
+TEST_F(ReservationsTest, TooManyNamesReserveTheWholePool) {
   size_t changes = 0;
   for (int i = 0; i < 400; ++i) changes += charges.learn(slice_of(i, "node-a")) ? 1 : 0;
   EXPECT_LE(charges.ledger().sriov_holdings().size(), policy::Ledger::kNamesMax + 1);

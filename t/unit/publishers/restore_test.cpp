@@ -55,7 +55,7 @@ struct RecallTest : testing::Test {
 
 // Slices of a pool are written one after the other, and the daemon may die in between. Red when what one of
 // them says of a device hides what another does: an exclude that said no would hide the device.
-TEST_F(RecallTest, WhatAnySliceSaysOfExcludesCounts) {
+TEST_F(RecallTest, CountsExcludesOfAnySlice) {
   const std::string first = policy::exclude_record({"a"}), second = policy::exclude_record({"a", "b"});
   for (const bool is_swapped : {false, true}) {
     put(is_swapped ? 1 : 0, "node-a/0000-3b-00-0", {"0000-3b-02-0-m"}, first);
@@ -67,7 +67,7 @@ TEST_F(RecallTest, WhatAnySliceSaysOfExcludesCounts) {
 }
 
 // Of another boot, or of who knows whom, nothing is believed.
-TEST_F(RecallTest, ExcludesAreBelievedOfOurSlicesOfThisBoot) {
+TEST_F(RecallTest, AcceptsExcludesOnlyOfOwnSlicesOfThisBoot) {
   const std::string record = policy::exclude_record({"a"});
   put(0, "node-a/0000-3b-00-0", {"0000-3b-02-0"}, record).meta.annotations[std::string(kBootIdAnnotation)] =
       "boot-0";
@@ -81,7 +81,7 @@ TEST_F(RecallTest, ExcludesAreBelievedOfOurSlicesOfThisBoot) {
   EXPECT_EQ(recalled().exclude_records.size(), 1u);
 }
 
-TEST_F(RecallTest, LinksAreNamedBySlicesAndByWhatMayBeAllocated) {
+TEST_F(RecallTest, RestoresLinksOfSlicesAndReservations) {
   auto& slice = put(0, "node-a/net", {"br-a"});
   kube::Device device{.name = "br-a"};
   device.attributes["dra.networking/ifName"] = std::string("br.a");
@@ -95,7 +95,7 @@ TEST_F(RecallTest, LinksAreNamedBySlicesAndByWhatMayBeAllocated) {
 }
 
 // Red when an entry counts as offered in this boot that another boot, another driver or nobody known has written.
-TEST_F(RecallTest, OfThisBootIsWhatOurOwnSlicesSayThatTheyAre) {
+TEST_F(RecallTest, UsesOwnSlicesForThisBoot) {
   put(0, "node-a/net", {"ours"});
   put(1, "node-a/old", {"of-another-boot"}).meta.annotations[std::string(kBootIdAnnotation)] = "boot-0";
   put(2, "node-a/bare", {"of-no-boot"}).meta.annotations.clear();
@@ -117,7 +117,7 @@ struct DoubtRow {
   bool is_of_sriov = true;
 };
 
-TEST_F(RecallTest, PoolsThatAreNotWholeAreInDoubt) {
+TEST_F(RecallTest, IncompletePoolsAreUnverified) {
   const std::string links = "node-a/net", pf = "node-a/0000-3b-00-0";
   const std::vector<DoubtRow> rows = {
       {"no slices", [](RecallTest&) {}, {}},

@@ -30,13 +30,13 @@ struct SliceCacheTest : testing::Test {
   SliceCache cache;
 };
 
-TEST_F(SliceCacheTest, OurAnswerIsBelievedBeforeTheWatchShowsIt) {
+TEST_F(SliceCacheTest, PrefersTheOwnAnswerUntilTheWatchShowsIt) {
   cache.on_stored(slice("a", 10));
   EXPECT_TRUE(cache.slices().contains("a"));
 }
 
 // A lagging watch tells of the past; believing it would delete, create and conflict in circles.
-TEST_F(SliceCacheTest, WhatTheWatchSaysBeforeOurWriteIsOld) {
+TEST_F(SliceCacheTest, IgnoresOlderWatchEvents) {
   cache.on_event(changed(slice("a", 5)), at(1));
   cache.on_stored(slice("a", 10, 2));
   EXPECT_FALSE(cache.on_event(changed(slice("a", 7)), at(3)));
@@ -44,7 +44,7 @@ TEST_F(SliceCacheTest, WhatTheWatchSaysBeforeOurWriteIsOld) {
   EXPECT_EQ(cache.slices().at("a").pool.generation, 2);
 }
 
-TEST_F(SliceCacheTest, WhatTheWatchSaysAfterOurWriteCountsAtOnce) {
+TEST_F(SliceCacheTest, AppliesNewerWatchEventsImmediately) {
   cache.on_stored(slice("a", 10));
   cache.on_event(changed(slice("a", 10)), at(2));
   EXPECT_TRUE(cache.on_event(removed("a"), at(3)));
@@ -57,7 +57,7 @@ TEST_F(SliceCacheTest, WhatTheWatchSaysAfterOurWriteCountsAtOnce) {
 }
 
 // The watch event that repeats our write needs no decoding; any other version, and another object of the name, does.
-TEST_F(SliceCacheTest, OnlyTheVersionThatWeWroteIsKnownBeforeTheWatchShowsIt) {
+TEST_F(SliceCacheTest, KnowsOnlyTheWrittenVersionBeforeTheWatch) {
   cache.on_written(slice("a", 10));
   ASSERT_NE(cache.find_written("a", "u", "10"), nullptr);
   EXPECT_EQ(cache.find_written("a", "u", "10")->meta.resource_version, "10");
@@ -71,7 +71,7 @@ TEST_F(SliceCacheTest, OnlyTheVersionThatWeWroteIsKnownBeforeTheWatchShowsIt) {
   EXPECT_EQ(cache.find_written("a", "u", "10"), nullptr);
 }
 
-TEST_F(SliceCacheTest, TheWatchMayBeFasterThanTheAnswer) {
+TEST_F(SliceCacheTest, AcceptsAWatchEventBeforeTheAnswer) {
   cache.on_event(changed(slice("a", 10)), at(1));
   cache.on_event(changed(slice("a", 12, 7)), at(2));
   cache.on_stored(slice("a", 10));
@@ -79,7 +79,7 @@ TEST_F(SliceCacheTest, TheWatchMayBeFasterThanTheAnswer) {
   EXPECT_TRUE(cache.on_event(removed("a"), at(4)));
 }
 
-TEST_F(SliceCacheTest, AnAnswerThatComesAfterTheEndOfWhatItWroteChangesNothing) {
+TEST_F(SliceCacheTest, IgnoresALateAnswerForADeletedSlice) {
   cache.on_event(changed(slice("a", 10)), at(1));
   cache.on_event(removed("a"), at(2));
   cache.on_written(slice("a", 10));
@@ -91,7 +91,7 @@ TEST_F(SliceCacheTest, AnAnswerThatComesAfterTheEndOfWhatItWroteChangesNothing) 
   EXPECT_TRUE(cache.slices().contains("b")) << "the list may be of a server that is behind";
 }
 
-TEST_F(SliceCacheTest, WhatIsMadeAnewBeforeTheAnswerToItsDeleteIsAnother) {
+TEST_F(SliceCacheTest, ASliceRecreatedBeforeTheDeletesAnswerIsAnother) {
   cache.on_event(changed(slice("a", 5)), at(1));
   cache.on_event(removed("a"), at(2));
   cache.on_event(changed(slice("a", 8)), at(3));
@@ -101,7 +101,7 @@ TEST_F(SliceCacheTest, WhatIsMadeAnewBeforeTheAnswerToItsDeleteIsAnother) {
   EXPECT_FALSE(cache.slices().contains("a"));
 }
 
-TEST_F(SliceCacheTest, ADeletedSliceDoesNotComeBackFromAnOldEvent) {
+TEST_F(SliceCacheTest, AnOldEventDoesNotRestoreADeletedSlice) {
   cache.on_event(changed(slice("a", 5)), at(1));
   cache.on_deleted("a");
   EXPECT_FALSE(cache.on_event(changed(slice("a", 5)), at(3)));
@@ -112,7 +112,7 @@ TEST_F(SliceCacheTest, ADeletedSliceDoesNotComeBackFromAnOldEvent) {
 
 // A list may come from a cache behind our write, or show that the write was undone: it is believed after a
 // while.
-TEST_F(SliceCacheTest, AListThatMissesOurWriteIsBelievedLater) {
+TEST_F(SliceCacheTest, AcceptsAListWithoutTheOwnWriteLater) {
   cache.on_stored(slice("a", 10));
   cache.on_event(relisted({}), at(2));
   EXPECT_TRUE(cache.slices().contains("a"));
@@ -122,7 +122,7 @@ TEST_F(SliceCacheTest, AListThatMissesOurWriteIsBelievedLater) {
   EXPECT_FALSE(cache.slices().contains("a"));
 }
 
-TEST_F(SliceCacheTest, AListThatShowsOurWriteConfirmsIt) {
+TEST_F(SliceCacheTest, AListWithTheOwnWriteConfirmsIt) {
   cache.on_stored(slice("a", 10));
   cache.on_event(relisted({slice("a", 10)}), at(2));
   EXPECT_EQ(cache.next_deadline(), std::nullopt);
@@ -139,7 +139,7 @@ TEST_F(SliceCacheTest, AListReplacesEverythingElse) {
 
 // A node may have thousands of entries. Holding them twice, as desired and as stored, doubles the daemon's
 // memory.
-TEST(SliceCache, EqualEntriesAreHeldOnce) {
+TEST(SliceCache, SharesEqualEntries) {
   SliceCache cache;
   ResourceSlice stored = slice("a", 1);
   stored.devices = fixture::devices(0, 3);

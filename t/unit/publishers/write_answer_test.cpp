@@ -22,7 +22,7 @@ ResourceSlice slice() {
   return out;
 }
 
-TEST(WriteAnswer, IsAboutWhatWasSent) {
+TEST(WriteAnswer, MatchesTheSentObject) {
   EXPECT_EQ(difference_of_identity(slice(), slice()), "");
   ResourceSlice created = slice();
   created.meta.uid.clear();
@@ -42,7 +42,7 @@ TEST(WriteAnswer, IsAboutWhatWasSent) {
   }
 }
 
-TEST(WriteAnswer, NamesWhatWasStoredOtherwise) {
+TEST(WriteAnswer, NamesFieldsThatTheServerChanged) {
   EXPECT_TRUE(mutilated_entries(slice(), slice()).empty());
   ResourceSlice stored = slice();
   kube::Device changed{.name = "vf0"};
@@ -58,7 +58,7 @@ TEST(WriteAnswer, NamesWhatWasStoredOtherwise) {
   EXPECT_EQ(found[1].name, "vf1") << "one that is not there";
 }
 
-TEST(WriteAnswer, NamesTheEntriesThatAreRefused) {
+TEST(WriteAnswer, NamesRefusedEntries) {
   Failure failure;
   failure.what = "no";
   failure.fields = {"spec.devices[1].name", "spec.devices[1].attributes[x]",
@@ -70,7 +70,7 @@ TEST(WriteAnswer, NamesTheEntriesThatAreRefused) {
   EXPECT_EQ(found[0].why, "the API server refuses spec.devices[1].name: no");
 }
 
-TEST(WriteAnswer, TellsWhatIsRefusedFromWhatIsBusy) {
+TEST(WriteAnswer, DistinguishesRefusedFromBusy) {
   const auto failed = [](int status, Errc code, std::vector<std::string> fields = {}) {
     Failure failure;
     failure.http_status = status;
@@ -89,7 +89,7 @@ TEST(WriteAnswer, TellsWhatIsRefusedFromWhatIsBusy) {
   EXPECT_FALSE(is_refused_for_metadata(failed(422, Errc::kInvalid, {"spec.devices[0].name"})));
 }
 
-TEST(WriteAnswer, ReadsShortTextsOfWhatCannotBeDecoded) {
+TEST(WriteAnswer, ReadsShortTextsOfUndecodableAnswers) {
   EXPECT_EQ(text_in(R"({"metadata":{"name":"s"},"spec":17})", {"metadata", "name"}), "s");
   EXPECT_EQ(text_in(R"({"metadata":{"name":17}})", {"metadata", "name"}), "");
   EXPECT_EQ(text_in(R"({"metadata":{}})", {"metadata", "name"}), "");

@@ -20,14 +20,14 @@ TEST(Backoff, GrowsToTheCap) {
   EXPECT_EQ(waits(backoff, 8), (std::vector<int64_t>{800, 1600, 3200, 6400, 12800, 25600, 30000, 30000}));
 }
 
-TEST(Backoff, JitterIsAShareOfTheBaseAndDoesNotGrowIt) {
+TEST(Backoff, JitterIsAShareOfTheBaseAndIsNotCompounded) {
   Backoff backoff([] { return 0.5; });
   EXPECT_EQ(waits(backoff, 3), (std::vector<int64_t>{1200, 2400, 4800}));
   Backoff wide([] { return 0.999999; });
   EXPECT_LT(waits(wide, 8).back(), 60'000) << "at most twice the cap";
 }
 
-TEST(Backoff, ResetStartsAnew) {
+TEST(Backoff, ResetStartsOver) {
   Backoff backoff([] { return 0.0; });
   waits(backoff, 4);
   backoff.reset();

@@ -43,7 +43,7 @@ TEST(CallbackGuard, ADestructionInTheOuterOfTwoCallsEndsTheProcess) {
   EXPECT_DEATH(nested(), "destroyed by its own callback: Caller");
 }
 
-TEST(CallbackGuard, ADestructionOnTheNextTurnIsAllowed) {
+TEST(CallbackGuard, AllowsDestructionOnTheNextTurn) {
   reactor::Loop loop;
   bool destroyed = false;
   auto caller = std::make_unique<Caller>(&destroyed);
@@ -53,7 +53,7 @@ TEST(CallbackGuard, ADestructionOnTheNextTurnIsAllowed) {
   EXPECT_TRUE(destroyed);
 }
 
-TEST(CallbackGuard, TheLoopDestroysWhatIsLeftWhenItEnds) {
+TEST(CallbackGuard, TheLoopDestroysDeferredObjectsAtItsEnd) {
   bool destroyed = false;
   {
     reactor::Loop loop;

@@ -43,7 +43,7 @@ TEST_F(ChildTest, ReturnsStatusAndBothOutputs) {
   EXPECT_FALSE(result->ok());
 }
 
-TEST_F(ChildTest, FeedsItsInput) {
+TEST_F(ChildTest, WritesItsInput) {
   ChildSpec spec = shell("cat");
   spec.input = std::string(300'000, 'x');  // more than a pipe holds
   const auto result = run(spec);
@@ -55,13 +55,13 @@ TEST_F(ChildTest, FeedsItsInput) {
   EXPECT_EQ(run(shell("cat; echo end"))->out, "end\n") << "and so is none";
 }
 
-TEST_F(ChildTest, AChildThatDoesNotReadItsInputIsNoTrouble) {
+TEST_F(ChildTest, IgnoresAChildThatDoesNotReadItsInput) {
   ChildSpec spec = shell("exec <&-; echo done");
   spec.input = std::string(300'000, 'x');
   EXPECT_EQ(run(spec)->out, "done\n");
 }
 
-TEST_F(ChildTest, TheEnvironmentIsTheOneGiven) {
+TEST_F(ChildTest, PassesOnlyTheGivenEnvironment) {
   ::setenv("CHILD_TEST_SECRET", "ours", 1);
   ChildSpec spec = shell("echo $CHILD_TEST_SECRET-$GIVEN");
   EXPECT_EQ(run(spec)->out, "ours-\n");
@@ -80,7 +80,7 @@ TEST_F(ChildTest, OutputIsBounded) {
   EXPECT_TRUE(result->ok()) << "the child was read to its end and never stopped";
 }
 
-TEST_F(ChildTest, TheDeadlineEndsItPolitelyThenNot) {
+TEST_F(ChildTest, SendsSigtermThenSigkillAtTheDeadline) {
   // A slow machine needs more than the first deadline to start the shell.
   const auto run_with_time_to_start = [&](ChildSpec spec) {
     auto result = run(spec);
@@ -103,7 +103,7 @@ TEST_F(ChildTest, TheDeadlineEndsItPolitelyThenNot) {
   EXPECT_EQ(killed->signal, SIGKILL);
 }
 
-TEST_F(ChildTest, ADeadlineReachesGrandchildren) {
+TEST_F(ChildTest, TheDeadlineReachesGrandchildren) {
   ChildSpec spec = shell("sleep 1000 & echo $!; wait");
   spec.deadline = 200ms;
   auto result = run(spec);
@@ -117,7 +117,7 @@ TEST_F(ChildTest, ADeadlineReachesGrandchildren) {
   EXPECT_TRUE(run_until([&] { return std::ifstream(command_line).peek() == EOF; }));
 }
 
-TEST_F(ChildTest, AGrandchildThatKeepsTheOutputOpenDoesNotHoldTheResult) {
+TEST_F(ChildTest, AGrandchildWithOpenOutputDoesNotDelayTheResult) {
   const auto started = Clock::now();
   const auto result = run(shell("sleep 1000 & echo main"));
   EXPECT_EQ(result->out, "main\n");
@@ -136,7 +136,7 @@ TEST_F(ChildTest, DroppingItKillsTheWholeGroupAndReaps) {
   EXPECT_FALSE(exited);
 }
 
-TEST_F(ChildTest, DroppedAtTheVeryEndItIsStillReaped) {
+TEST_F(ChildTest, ReapsAChildDroppedAtItsEnd) {
   auto child = Child::start(loop, shell("sleep 1000"), [](ChildResult) {}).value();
   child.reset();  // TearDown() has the only turns
 }

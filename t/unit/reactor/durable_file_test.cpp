@@ -26,7 +26,7 @@ class DurableFile : public testing::Test {
   std::string root_;
 };
 
-TEST_F(DurableFile, IsMadeWithItsDirectoriesAndReplacedWhole) {
+TEST_F(DurableFile, CreatesDirectoriesAndReplacesTheFileAtomically) {
   ASSERT_TRUE(write_durably(path("a/b/c"), "one"));
   EXPECT_EQ(read_whole(path("a/b/c"), 100).value(), "one");
   ASSERT_TRUE(write_durably(path("a/b/c"), ""));
@@ -34,7 +34,7 @@ TEST_F(DurableFile, IsMadeWithItsDirectoriesAndReplacedWhole) {
   EXPECT_EQ(std::distance(fs::directory_iterator(path("a/b")), {}), 1) << "nothing temporary stays";
 }
 
-TEST_F(DurableFile, HasTheModeThatWasAskedForWhateverTheUmask) {
+TEST_F(DurableFile, HasTheRequestedModeDespiteTheUmask) {
   const mode_t before = ::umask(077);
   ASSERT_TRUE(write_durably(path("a"), "x", 0644));
   ::umask(before);
@@ -43,14 +43,14 @@ TEST_F(DurableFile, HasTheModeThatWasAskedForWhateverTheUmask) {
   EXPECT_EQ(found.st_mode & 0777, 0644u);
 }
 
-TEST_F(DurableFile, WhatIsLeftOfAWriterThatDiedIsNoObstacle) {
+TEST_F(DurableFile, IgnoresTheFileOfADeadWriter) {
   std::ofstream(path(".a.tmp")) << "half";
   ASSERT_TRUE(write_durably(path("a"), "whole"));
   EXPECT_EQ(read_whole(path("a"), 100).value(), "whole");
   EXPECT_FALSE(fs::exists(path(".a.tmp")));
 }
 
-TEST_F(DurableFile, WhatIsLeftOfAWriterThatDiedIsRemoved) {
+TEST_F(DurableFile, RemovesTheFileOfADeadWriter) {
   for (const char* name : {".a.tmp", ".b.tmp", ".other.tmp", ".tmp", "..tmp", "c.tmp", ".d", "a"})
     std::ofstream(path(name)) << "half";
   const auto is_ours = [](std::string_view name) { return name != "other"; };
@@ -63,7 +63,7 @@ TEST_F(DurableFile, WhatIsLeftOfAWriterThatDiedIsRemoved) {
   EXPECT_FALSE(fs::exists(path(".a.tmp")));
 }
 
-TEST_F(DurableFile, ALinkInTheWayIsReplacedAndNotFollowed) {
+TEST_F(DurableFile, ReplacesALink) {
   std::ofstream(path("other")) << "untouched";
   fs::create_symlink("other", path("a"));
   fs::create_symlink("other", path(".a.tmp"));
@@ -72,12 +72,12 @@ TEST_F(DurableFile, ALinkInTheWayIsReplacedAndNotFollowed) {
   EXPECT_FALSE(fs::is_symlink(path("a")));
 }
 
-TEST_F(DurableFile, APipeKeepsNobody) {
+TEST_F(DurableFile, APipeDoesNotBlock) {
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
   EXPECT_EQ(read_whole(path("pipe"), 100).error().code, Errc::kInvalid);
 }
 
-TEST_F(DurableFile, WhatCannotBeWrittenLeavesTheTextOfBefore) {
+TEST_F(DurableFile, KeepsTheFormerTextAfterAFailure) {
   fs::create_directories(path("a/full"));  // a directory cannot be replaced by a file
   const auto written = write_durably(path("a"), "x");
   ASSERT_FALSE(written);
@@ -85,7 +85,7 @@ TEST_F(DurableFile, WhatCannotBeWrittenLeavesTheTextOfBefore) {
   EXPECT_FALSE(fs::exists(path(".a.tmp")));
 }
 
-TEST_F(DurableFile, OfSeveralNoneHasItsNameBeforeAllAreWritten) {
+TEST_F(DurableFile, RenamesSeveralFilesAfterAllAreWritten) {
   ASSERT_TRUE(write_durably({{path("a/one"), "1"}, {path("b/two"), "2", 0600}, {path("a/three"), "3"}}));
   EXPECT_EQ(read_whole(path("a/one"), 9).value() + read_whole(path("b/two"), 9).value() +
                 read_whole(path("a/three"), 9).value(),
@@ -99,7 +99,7 @@ TEST_F(DurableFile, OfSeveralNoneHasItsNameBeforeAllAreWritten) {
 }
 
 // As of two shares of one device.
-TEST_F(DurableFile, OfSeveralWithOnePathTheLastIsThere) {
+TEST_F(DurableFile, KeepsTheLastOfSeveralFilesWithOnePath) {
   const std::string same = path("same"), other = path("other");
   ASSERT_TRUE(write_durably({{same, "a"}, {other, "b"}, {same, "c"}}));
   EXPECT_EQ(read_whole(same, 9).value(), "c");
@@ -114,7 +114,7 @@ TEST_F(DurableFile, RemovingTwiceIsNoError) {
   EXPECT_TRUE(remove_durably(path("nowhere/a")));
 }
 
-TEST_F(DurableFile, ReadingAndListingAreBounded) {
+TEST_F(DurableFile, BoundsReadingAndListing) {
   ASSERT_TRUE(write_durably(path("a"), std::string(100, 'x')));
   EXPECT_EQ(read_whole(path("a"), 100).value().size(), 100u);
   EXPECT_EQ(read_whole(path("a"), 99).error().code, Errc::kTooLarge);

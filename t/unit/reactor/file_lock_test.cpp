@@ -52,7 +52,7 @@ struct FileLockTest : testing::Test {
   fake::MemoryLog log;
 };
 
-TEST_F(FileLockTest, TheFirstHasItAndTheSecondWaitsForItsEnd) {
+TEST_F(FileLockTest, TheSecondWaitsForTheFirst) {
   bool first_has = false, second_has = false;
   auto first = lock(first_has);
   EXPECT_FALSE(first_has) << "not from the constructor";
@@ -73,7 +73,7 @@ TEST_F(FileLockTest, TheFirstHasItAndTheSecondWaitsForItsEnd) {
 }
 
 // A log that was rotated away must not be the only place that says why nothing is written.
-TEST_F(FileLockTest, AWaitIsSaidAgainEveryTenMinutes) {
+TEST_F(FileLockTest, RepeatsTheMessageOfAWaitEveryTenMinutes) {
   ASSERT_EQ(::mkdir(directory.c_str(), 0700), 0);
   const Descriptor held = hold();
   bool has = false;
@@ -85,7 +85,7 @@ TEST_F(FileLockTest, AWaitIsSaidAgainEveryTenMinutes) {
   EXPECT_EQ(log.count("unknown"), 4u) << "a holder that wrote nothing";
 }
 
-TEST_F(FileLockTest, WhatTheHolderWroteIsShownEscapedAndNeverBelieved) {
+TEST_F(FileLockTest, EscapesTheHoldersText) {
   ASSERT_EQ(::mkdir(directory.c_str(), 0700), 0);
   std::ofstream(path()) << "pid 1\n\x1b[2Jno one " << std::string(10'000, 'x');
   bool has = false;
@@ -101,7 +101,7 @@ TEST_F(FileLockTest, OtherFilesAreOtherLocks) {
   EXPECT_TRUE(first && second);
 }
 
-TEST_F(FileLockTest, AKilledHolderFreesIt) {
+TEST_F(FileLockTest, TheKernelReleasesTheLockOfAKilledHolder) {
   ASSERT_EQ(::mkdir(directory.c_str(), 0700), 0);
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);
@@ -145,7 +145,7 @@ TEST_F(FileLockTest, IsClosedOnExec) {
 }
 
 // Red when a lock on a file that nobody else will find counts.
-TEST_F(FileLockTest, AFileThatWasReplacedIsNoLock) {
+TEST_F(FileLockTest, IgnoresALockOnAReplacedFile) {
   ASSERT_EQ(::mkdir(directory.c_str(), 0700), 0);
   bool has = false;
   auto waiting = lock(has);
@@ -163,7 +163,7 @@ TEST_F(FileLockTest, AFileThatWasReplacedIsNoLock) {
   EXPECT_FALSE(second_has);
 }
 
-TEST_F(FileLockTest, SymbolicLinksAreNotFollowed) {
+TEST_F(FileLockTest, DoesNotFollowSymbolicLinks) {
   ASSERT_EQ(::mkdir((root + "/elsewhere").c_str(), 0700), 0);
   ASSERT_EQ(::symlink((root + "/elsewhere").c_str(), directory.c_str()), 0);
   const auto refused = prepare_private_directory(directory);
@@ -182,7 +182,7 @@ TEST_F(FileLockTest, SymbolicLinksAreNotFollowed) {
   EXPECT_EQ(log.count("lock not acquired"), 2u) << "and again";
 }
 
-TEST_F(FileLockTest, ADirectoryThatOthersCanOpenIsRefused) {
+TEST_F(FileLockTest, RefusesADirectoryThatOthersCanOpen) {
   const struct {
     mode_t mode;
     bool is_refused;
@@ -205,7 +205,7 @@ TEST_F(FileLockTest, ADirectoryThatOthersCanOpenIsRefused) {
 }
 
 // Red when the directory's group can open a file that was there before, and so lock it.
-TEST_F(FileLockTest, AFileThatOthersCouldLockIsClosedToThem) {
+TEST_F(FileLockTest, RestrictsAFileThatOthersCouldLock) {
   ASSERT_TRUE(prepare_private_directory(directory));
   std::ofstream(path()) << "of an older version";
   ASSERT_EQ(::chmod(path().c_str(), 0644), 0);
@@ -225,7 +225,7 @@ TEST_F(FileLockTest, AFileThatOthersCouldLockIsClosedToThem) {
 }
 
 // As a kubelet makes a hostPath (DirectoryOrCreate).
-TEST_F(FileLockTest, AnEmptyDirectoryOfOursIsClosedToOthers) {
+TEST_F(FileLockTest, RestrictsAnEmptyOwnDirectory) {
   ASSERT_EQ(::mkdir(directory.c_str(), 0700), 0);
   ASSERT_EQ(::chmod(directory.c_str(), 0755), 0);
   EXPECT_TRUE(prepare_private_directory(directory));
@@ -235,7 +235,7 @@ TEST_F(FileLockTest, AnEmptyDirectoryOfOursIsClosedToOthers) {
 }
 
 // Root makes it somebody else's; everybody else finds /proc to be root's.
-TEST_F(FileLockTest, AForeignDirectoryIsRefused) {
+TEST_F(FileLockTest, RefusesAForeignDirectory) {
   ASSERT_EQ(::mkdir(directory.c_str(), 0700), 0);
   const bool is_root = ::geteuid() == 0;
   if (is_root) {
@@ -247,7 +247,7 @@ TEST_F(FileLockTest, AForeignDirectoryIsRefused) {
   EXPECT_NE(checked.error().what.find(path + " belongs to uid"), std::string::npos) << checked.error().what;
 }
 
-TEST_F(FileLockTest, ADirectoryThatComesLaterIsWaitedFor) {
+TEST_F(FileLockTest, WaitsForALateDirectory) {
   const std::string parent = directory;
   directory += "/deeper";
   bool has = false;

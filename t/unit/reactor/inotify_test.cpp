@@ -57,7 +57,7 @@ struct InotifyTest : fixture::LoopTest {
   std::vector<FileEvent> events;
 };
 
-TEST_F(InotifyTest, TellsWhatHappensToFiles) {
+TEST_F(InotifyTest, ReportsChangesOfFiles) {
   auto inotify = open();
   ASSERT_TRUE(inotify->watch(root));
   write("a");
@@ -70,7 +70,7 @@ TEST_F(InotifyTest, TellsWhatHappensToFiles) {
                                                        {Kind::kDeleted, root, "b"}}));
 }
 
-TEST_F(InotifyTest, TellsLinksAndDirectories) {
+TEST_F(InotifyTest, ReportsLinksAndDirectories) {
   auto inotify = open();
   ASSERT_TRUE(inotify->watch(root));
   fs::create_symlink("target", root + "/..data");
@@ -81,7 +81,7 @@ TEST_F(InotifyTest, TellsLinksAndDirectories) {
                                                        {Kind::kDeleted, root, "sub", true}}));
 }
 
-TEST_F(InotifyTest, ADirectoryThatGoesIsSaidOnceAndNoLongerWatched) {
+TEST_F(InotifyTest, ReportsARemovedDirectoryOnceAndStopsWatching) {
   const std::string deleted = root + "/deleted", moved = root + "/moved";
   fs::create_directory(deleted);
   fs::create_directory(moved);
@@ -107,7 +107,7 @@ TEST_F(InotifyTest, WatchingTwiceIsHarmless) {
   EXPECT_EQ(collect(*inotify).size(), 2u);
 }
 
-TEST_F(InotifyTest, ANameThatIsAnotherDirectoryNowIsFollowed) {
+TEST_F(InotifyTest, FollowsANameToItsNewDirectory) {
   const std::string path = root + "/policies";
   fs::create_directory(path);
   auto inotify = open();
@@ -136,7 +136,7 @@ TEST_F(InotifyTest, ErrorsNameTheDirectory) {
   }
 }
 
-TEST_F(InotifyTest, OverflowIsSaid) {
+TEST_F(InotifyTest, ReportsAnOverflow) {
   size_t queue_max = 0;
   std::ifstream("/proc/sys/fs/inotify/max_queued_events") >> queue_max;
   ASSERT_GT(queue_max, 0u);

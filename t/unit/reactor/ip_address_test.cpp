@@ -10,7 +10,7 @@ namespace {
 IpAddress ip(std::string_view text) { return IpAddress::decode(text).value(); }
 IpPrefix prefix(std::string_view text) { return IpPrefix::decode(text).value(); }
 
-TEST(IpAddressTest, TextsAreReadAndWrittenInTheirCanonicalForm) {
+TEST(IpAddressTest, RoundTripsCanonicalTexts) {
   for (const auto& [given, wanted] : {std::pair("192.0.2.5", "192.0.2.5"),
                                       {"2001:DB8:0::0005", "2001:db8::5"},
                                       {"::", "::"},
@@ -53,7 +53,7 @@ TEST(IpAddressTest, StepsAndOrder) {
   EXPECT_LT(ip("255.255.255.255"), ip("255.255.255.255").next());
 }
 
-TEST(IpPrefixTest, AddressesAreInIt) {
+TEST(IpPrefixTest, ContainsItsAddresses) {
   EXPECT_EQ(prefix("192.0.2.5/24").first(), ip("192.0.2.0"));
   EXPECT_EQ(prefix("192.0.2.5/24").last(), ip("192.0.2.255"));
   EXPECT_EQ(prefix("2001:DB8::5/33").text(), "2001:db8::5/33");

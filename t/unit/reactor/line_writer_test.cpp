@@ -49,7 +49,7 @@ struct LineWriterTest : testing::Test {
   int reading = -1, writing = -1;
 };
 
-TEST_F(LineWriterTest, LinesComeWholeAndInOrder) {
+TEST_F(LineWriterTest, WritesWholeLinesInOrder) {
   LineWriter writer(writing, &report_loss);
   for (int i = 0; i < 1'000; ++i) writer.put("line " + std::to_string(i) + "\n");
   const auto lines = lines_of(read_until("line 999"));
@@ -58,7 +58,7 @@ TEST_F(LineWriterTest, LinesComeWholeAndInOrder) {
   EXPECT_TRUE(writer.flush());
 }
 
-TEST_F(LineWriterTest, AFullPipeLosesLinesAndCountsThem) {
+TEST_F(LineWriterTest, DropsAndCountsLinesForAFullPipe) {
   constexpr uint64_t kLines = 20'000;
   LineWriter writer(writing, &report_loss);
   const std::string rest(1'000, 'x');
@@ -85,7 +85,7 @@ TEST_F(LineWriterTest, AFullPipeLosesLinesAndCountsThem) {
   EXPECT_TRUE(writer.flush());
 }
 
-TEST_F(LineWriterTest, AReaderThatIsGoneLosesLinesAndEndsNothing) {
+TEST_F(LineWriterTest, DropsLinesWithoutAReader) {
   const int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
   ASSERT_GE(fd, 0);
   {
@@ -111,7 +111,7 @@ TEST_F(LineWriterTest, AReaderThatIsGoneLosesLinesAndEndsNothing) {
   close(fd);
 }
 
-TEST_F(LineWriterTest, ADescriptorThatOthersMadeNonblockingLosesNothing) {
+TEST_F(LineWriterTest, LosesNothingOnANonblockingDescriptor) {
   ASSERT_EQ(fcntl(writing, F_SETFL, O_NONBLOCK), 0);
   LineWriter writer(writing, &report_loss);
   const std::string large(100'000, 'x');  // more than a pipe takes at once
@@ -134,7 +134,7 @@ TEST_F(LineWriterTest, IsAbandonedIfThePipeIsNotRead) {
   reading = writing = -1;
 }
 
-TEST_F(LineWriterTest, HoldsTheDescriptorsFlagsAsTheyAre) {
+TEST_F(LineWriterTest, KeepsTheFlagsOfTheDescriptor) {
   const int before = fcntl(writing, F_GETFL);
   LineWriter writer(writing, &report_loss);
   writer.put("x\n");

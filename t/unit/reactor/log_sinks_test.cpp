@@ -136,7 +136,7 @@ struct JournalTest : testing::Test {
   int reading = -1, journal = -1;
 };
 
-TEST_F(JournalTest, EntriesGoToTheSocket) {
+TEST_F(JournalTest, WritesEntriesToTheSocket) {
   listen();
   const auto log = make_log(LogFormat::kJournald, Level::kInfo, target);
   log->debug("not this");
@@ -147,7 +147,7 @@ TEST_F(JournalTest, EntriesGoToTheSocket) {
   EXPECT_EQ(received(), "MESSAGE=this\nPRIORITY=7\nSYSLOG_IDENTIFIER=sliced\n");
 }
 
-TEST_F(JournalTest, ALargeEntryTravelsInASealedMemoryFile) {
+TEST_F(JournalTest, PassesALargeEntryInASealedMemoryFile) {
   listen();
   const auto log = make_log(LogFormat::kJournald, Level::kInfo, target);
   const std::string value(60'000, 'v');
@@ -158,7 +158,7 @@ TEST_F(JournalTest, ALargeEntryTravelsInASealedMemoryFile) {
   EXPECT_GT(entry.size(), 400'000u);
 }
 
-TEST_F(JournalTest, WithoutAJournalLinesGoToTheStream) {
+TEST_F(JournalTest, WritesToTheStreamWithoutAJournal) {
   setenv("TZ", "UTC", 1);
   tzset();
   const auto log = make_log(LogFormat::kJournald, Level::kInfo, target);
@@ -169,7 +169,7 @@ TEST_F(JournalTest, WithoutAJournalLinesGoToTheStream) {
   EXPECT_EQ(received(), "MESSAGE=again\nPRIORITY=6\nSYSLOG_IDENTIFIER=sliced\n");
 }
 
-TEST_F(JournalTest, AFullSocketIsNotWaitedForAndTheLossIsReported) {
+TEST_F(JournalTest, DropsAndReportsEntriesForAFullSocket) {
   listen();
   const auto log = make_log(LogFormat::kJournald, Level::kInfo, target);
   constexpr int kLines = 10'000;  // more than any socket's queue holds
@@ -184,7 +184,7 @@ TEST_F(JournalTest, AFullSocketIsNotWaitedForAndTheLossIsReported) {
   EXPECT_EQ(received(), "MESSAGE=once only\nPRIORITY=6\nSYSLOG_IDENTIFIER=sliced\n");
 }
 
-TEST_F(JournalTest, AutoIsTheJournalWhereTheStreamIsItsOwn) {
+TEST_F(JournalTest, AutoSelectsTheJournalForItsOwnStream) {
   listen();
   struct stat about{};
   ASSERT_EQ(fstat(target.fd, &about), 0);

@@ -30,7 +30,7 @@ TEST_F(LoopFixture, TasksRunInTheOrderOfTheirDeadlines) {
   EXPECT_EQ(order, "aAbc");
 }
 
-TEST_F(LoopFixture, ATaskNeverComesEarlyAlsoAfterALongCallback) {
+TEST_F(LoopFixture, ATaskNeverRunsEarly) {
   const auto started = Clock::now();
   std::this_thread::sleep_for(40ms);  // the loop's own time is old now
   bool ran = false;
@@ -65,7 +65,7 @@ TEST_F(LoopFixture, ATaskMayCancelOthersAndDropItsOwnTicket) {
   EXPECT_FALSE(other_ran);
 }
 
-TEST_F(LoopFixture, NextTurnTasksThatBreedDoNotStarveTimers) {
+TEST_F(LoopFixture, NextTurnTasksDoNotStarveTimers) {
   int generations = 0;
   bool timer_ran = false;
   std::vector<Ticket> tickets;
@@ -79,7 +79,7 @@ TEST_F(LoopFixture, NextTurnTasksThatBreedDoNotStarveTimers) {
   EXPECT_GT(generations, 1);
 }
 
-TEST_F(LoopFixture, NowStandsStillWithinATurn) {
+TEST_F(LoopFixture, NowIsConstantWithinATurn) {
   Millis difference{-1};
   const Ticket task = loop.scheduler().after(1ms, [&] {
     const TimePoint before = loop.now();
@@ -90,14 +90,14 @@ TEST_F(LoopFixture, NowStandsStillWithinATurn) {
   EXPECT_EQ(difference, 0ms);
 }
 
-TEST_F(LoopFixture, ManyCancelledTasksDoNotPileUp) {
+TEST_F(LoopFixture, ReleasesCancelledTasks) {
   const auto captured = std::make_shared<int>(0);
   Ticket timeout;
   for (int i = 0; i < 10'000; ++i) timeout = loop.scheduler().after(5min, [captured] {});
   EXPECT_EQ(captured.use_count(), 2) << "a dropped ticket frees its captures";
 }
 
-TEST_F(LoopFixture, RunEndsWithStopAlsoWithOneThatCameBefore) {
+TEST_F(LoopFixture, RunEndsWithStopEvenIfItCameFirst) {
   loop.stop();
   loop.run();
   const Ticket task = loop.scheduler().after(1ms, [&] { loop.stop(); });
@@ -105,7 +105,7 @@ TEST_F(LoopFixture, RunEndsWithStopAlsoWithOneThatCameBefore) {
   SUCCEED() << "both returned";
 }
 
-TEST_F(LoopFixture, PostsFromOtherThreadsRunHereInOrder) {
+TEST_F(LoopFixture, RunsPostsOfOtherThreadsInOrder) {
   std::vector<int> seen;
   const auto home = std::this_thread::get_id();
   std::thread other([&] {

@@ -38,7 +38,7 @@ struct OpenFilesTest : fixture::LoopTest {
 };
 
 // Red when a program that closes all that it might have, or asks select(2), finds another limit than it had before.
-TEST_F(OpenFilesTest, ThisProcessHasMoreAndItsProgramsWhatTheyHad) {
+TEST_F(OpenFilesTest, RaisesTheLimitOfThisProcessAndNotOfItsChildren) {
   EXPECT_EQ(said("ulimit -Sn"), "64\n");
   const auto raised = raise_open_files();
   ASSERT_TRUE(raised) << raised.error().what;
@@ -58,7 +58,7 @@ TEST_F(OpenFilesTest, ThisProcessHasMoreAndItsProgramsWhatTheyHad) {
 }
 
 // Red when a program cannot be begun, because its limit of before is reached by what this process has open.
-TEST_F(OpenFilesTest, ProgramsBeginAlsoBeyondTheirOwnLimit) {
+TEST_F(OpenFilesTest, StartsProgramsBeyondTheirOwnLimit) {
   ASSERT_TRUE(raise_open_files());
   std::vector<Descriptor> many;
   for (rlim_t i = 0; i < 2 * kFew; ++i) many.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));

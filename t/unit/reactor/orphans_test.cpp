@@ -53,7 +53,7 @@ struct OrphansTest : fixture::LoopTest {
 };
 
 // Red when zombies pile up, and when a Child's status is taken from it.
-TEST_F(OrphansTest, AreReapedAndChildrenKeepTheirStatus) {
+TEST_F(OrphansTest, ReapsOrphansAndKeepsTheStatusOfChildren) {
   const pid_t before = leave_orphan(-1);
   auto reaper = OrphanReaper::open(loop);
   ASSERT_TRUE(reaper);
@@ -76,7 +76,7 @@ TEST_F(OrphansTest, AreReapedAndChildrenKeepTheirStatus) {
   }
 }
 
-TEST_F(OrphansTest, AnOrphanThatEndsLaterIsReapedThen) {
+TEST_F(OrphansTest, ReapsALateOrphan) {
   int held[2];
   ASSERT_EQ(::pipe2(held, O_CLOEXEC), 0);
   auto reaper = OrphanReaper::open(loop);
@@ -90,7 +90,7 @@ TEST_F(OrphansTest, AnOrphanThatEndsLaterIsReapedThen) {
   ::close(held[1]);
 }
 
-TEST_F(OrphansTest, OnlyProcessOneOwesIt) {
+TEST_F(OrphansTest, ReapsOnlyAsProcessOne) {
   ASSERT_NE(::getpid(), 1);
   auto reaper = OrphanReaper::open_for_init(loop);
   ASSERT_TRUE(reaper);

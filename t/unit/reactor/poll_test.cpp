@@ -24,7 +24,7 @@ struct PollTest : fixture::LoopTest {
   int fd[2];
 };
 
-TEST_F(PollTest, TellsReadableWritableAndHangup) {
+TEST_F(PollTest, ReportsReadableWritableAndHangup) {
   Poll::Ready seen;
   auto poll = Poll::open(loop, fd[0], [&](Poll::Ready ready) { seen = ready; }).value();
   handle_ready();
@@ -63,7 +63,7 @@ TEST_F(PollTest, MustNotBeDestroyedByItsCallback) {
 
 // libuv stops watching a descriptor that has an error pending, but the error may pass: a netlink socket that
 // overflowed lives on. Here a datagram that found no receiver makes the error.
-TEST_F(PollTest, GoesOnAfterAPendingError) {
+TEST_F(PollTest, ContinuesAfterAPendingError) {
   const auto bound = [](sockaddr_in& address) {
     const int made = ::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     address = {.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}};

@@ -7,7 +7,7 @@
 namespace sliced {
 namespace {
 
-TEST(LastMessage, WhatLastsIsSaidOnceAndAgainWhenItComesBack) {
+TEST(LastMessage, LogsALastingMessageOnceAndAgainAfterItsReturn) {
   LastMessage said;
   EXPECT_FALSE(said.is_new("")) << "all is well";
   EXPECT_TRUE(said.is_new("a"));
@@ -21,7 +21,7 @@ TEST(LastMessage, WhatLastsIsSaidOnceAndAgainWhenItComesBack) {
   EXPECT_TRUE(said.is_new("a"));
 }
 
-TEST(RateLimitedLog, ARoundForgetsWhatIsNoLongerSoAndCountsWhatIsTooMuch) {
+TEST(RateLimitedLog, ForgetsEndedMessagesAndCountsExcessOnes) {
   RateLimitedLog said(2);
   EXPECT_TRUE(said.note("a"));
   EXPECT_TRUE(said.note("b"));
@@ -34,7 +34,7 @@ TEST(RateLimitedLog, ARoundForgetsWhatIsNoLongerSoAndCountsWhatIsTooMuch) {
 }
 
 // Red when a problem that lasts is logged each time, or one that has changed is not.
-TEST(FailureLog, WhatFailsAgainIsNewOnceUntilItEndsOrChanges) {
+TEST(FailureLog, LogsARepeatedFailureOnceUntilItEndsOrChanges) {
   FailureLog said;
   EXPECT_TRUE(said.is_new("claim-1", "busy"));
   EXPECT_FALSE(said.is_new("claim-1", "busy"));
@@ -48,7 +48,7 @@ TEST(FailureLog, WhatFailsAgainIsNewOnceUntilItEndsOrChanges) {
   EXPECT_EQ(said.end("claim-2"), 1u);
 }
 
-TEST(FailureLog, ForgetsTheOneThatFailedLeastRecently) {
+TEST(FailureLog, ForgetsTheLeastRecentFailure) {
   FailureLog said(2);
   EXPECT_TRUE(said.is_new("a", "x"));
   EXPECT_TRUE(said.is_new("b", "x"));

@@ -32,7 +32,7 @@ struct ReconcilerTest : testing::Test {
   std::vector<Run> runs;
 };
 
-TEST_F(ReconcilerTest, ABurstIsOneRun) {
+TEST_F(ReconcilerTest, CoalescesABurst) {
   Reconciler reconciler(scheduler, note(), no_jitter);
   for (int i = 0; i < 100; ++i) reconciler.mark(50ms);
   EXPECT_TRUE(runs.empty());
@@ -46,7 +46,7 @@ TEST_F(ReconcilerTest, ABurstIsOneRun) {
   EXPECT_TRUE(reconciler.idle());
 }
 
-TEST_F(ReconcilerTest, AMarkWithoutDelayDoesNotRunAtOnce) {
+TEST_F(ReconcilerTest, RunsAMarkWithoutDelayOnTheNextTurn) {
   Reconciler reconciler(scheduler, note(), no_jitter);
   reconciler.mark();
   EXPECT_TRUE(runs.empty());
@@ -54,7 +54,7 @@ TEST_F(ReconcilerTest, AMarkWithoutDelayDoesNotRunAtOnce) {
   EXPECT_EQ(runs.size(), 1u);
 }
 
-TEST_F(ReconcilerTest, MarksDuringARunAreOneMoreRun) {
+TEST_F(ReconcilerTest, CoalescesMarksDuringARun) {
   Reconciler reconciler(scheduler, note(), no_jitter);
   reconciler.mark();
   scheduler.advance(0ms);
@@ -70,7 +70,7 @@ TEST_F(ReconcilerTest, MarksDuringARunAreOneMoreRun) {
   EXPECT_EQ(runs.size(), 2u);
 }
 
-TEST_F(ReconcilerTest, ADelayedMarkDuringARunKeepsItsDueTime) {
+TEST_F(ReconcilerTest, KeepsTheDueTimeOfAMarkDuringARun) {
   Reconciler reconciler(scheduler, note(), no_jitter);
   reconciler.mark();
   scheduler.advance(0ms);
@@ -93,7 +93,7 @@ TEST_F(ReconcilerTest, JitterSpreadsRetries) {
   EXPECT_EQ(runs.size(), 2u);
 }
 
-TEST_F(ReconcilerTest, AMarkBringsARetryForwardAndReplacesIt) {
+TEST_F(ReconcilerTest, AMarkReplacesARetry) {
   Reconciler reconciler(scheduler, note(), no_jitter);
   reconciler.mark();
   scheduler.advance(0ms);
@@ -117,7 +117,7 @@ TEST_F(ReconcilerTest, DoneMayBeCalledFromWithinStart) {
   EXPECT_EQ(started, 2) << "retried once, good since";
 }
 
-TEST_F(ReconcilerTest, OnlyTheFirstDoneOfARunCounts) {
+TEST_F(ReconcilerTest, CountsOnlyTheFirstDoneOfARun) {
   Reconciler reconciler(scheduler, note(), no_jitter);
   reconciler.mark();
   scheduler.advance(0ms);
@@ -134,7 +134,7 @@ TEST_F(ReconcilerTest, OnlyTheFirstDoneOfARunCounts) {
   EXPECT_EQ(runs.size(), 2u) << "the second run is still under way";
 }
 
-TEST_F(ReconcilerTest, ARunWhoseDoneIsDroppedHasFailed) {
+TEST_F(ReconcilerTest, ADroppedDoneIsAFailure) {
   Reconciler reconciler(scheduler, note(), no_jitter);
   reconciler.mark();
   scheduler.advance(0ms);
@@ -143,7 +143,7 @@ TEST_F(ReconcilerTest, ARunWhoseDoneIsDroppedHasFailed) {
   EXPECT_EQ(runs.size(), 2u);
 }
 
-TEST_F(ReconcilerTest, DoneIsHarmlessAfterTheQueue) {
+TEST_F(ReconcilerTest, DoneMayOutliveTheQueue) {
   auto reconciler = std::make_unique<Reconciler>(scheduler, note(), no_jitter);
   reconciler->mark();
   scheduler.advance(0ms);
@@ -153,7 +153,7 @@ TEST_F(ReconcilerTest, DoneIsHarmlessAfterTheQueue) {
   EXPECT_EQ(runs.size(), 1u);
 }
 
-TEST_F(ReconcilerTest, TheEarlierDueTimeWinsInEitherOrder) {
+TEST_F(ReconcilerTest, PrefersTheEarlierDueTime) {
   Reconciler shorter_later(scheduler, note(), no_jitter);
   shorter_later.mark(100ms);
   shorter_later.mark(10ms);
@@ -166,7 +166,7 @@ TEST_F(ReconcilerTest, TheEarlierDueTimeWinsInEitherOrder) {
   EXPECT_EQ(times(), (std::vector<int64_t>{10, 1010}));
 }
 
-TEST_F(ReconcilerTest, FailuresBackOffAndSuccessForgets) {
+TEST_F(ReconcilerTest, BacksOffAfterFailuresAndResetsAfterSuccess) {
   Reconciler reconciler(scheduler, note(), no_jitter);
   reconciler.mark();
   scheduler.advance(0ms);

@@ -23,7 +23,7 @@ TEST(Result, AValueMayBeAnErrorOfTheSameShape) {
   EXPECT_EQ(text->size(), 4u);
 }
 
-TEST(Result, MovesWhatCannotBeCopied) {
+TEST(Result, MovesValuesThatCannotBeCopied) {
   Result<std::unique_ptr<int>> made = std::make_unique<int>(5);
   const std::unique_ptr<int> taken = std::move(made).value();
   EXPECT_EQ(*taken, 5);

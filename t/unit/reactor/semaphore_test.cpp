@@ -27,7 +27,7 @@ struct SemaphoreTest : testing::Test {
 
 using Names = std::vector<std::string>;
 
-TEST_F(SemaphoreTest, SoManyAreInAndTheOthersComeInOrder) {
+TEST_F(SemaphoreTest, AdmitsTheLimitAndQueuesTheOthers) {
   std::vector<Semaphore::PermitPtr> all;
   for (const char* name : {"a", "b", "c", "d", "e"}) all.push_back(acquire(name));
   EXPECT_TRUE(begun.empty()) << "not from within acquire()";
@@ -59,7 +59,7 @@ TEST_F(SemaphoreTest, APermitReleasedImmediatelyStartsTheNextWaiter) {
   EXPECT_EQ(semaphore->in_use(), 0u);
 }
 
-TEST_F(SemaphoreTest, AfterItsDestructionNoWaiterStarts) {
+TEST_F(SemaphoreTest, StartsNoWaiterAfterItsDestruction) {
   const auto in = acquire("a");
   turn();
   std::vector<Semaphore::PermitPtr> waiting;
@@ -75,7 +75,7 @@ TEST_F(SemaphoreTest, AfterItsDestructionNoWaiterStarts) {
 
 // As work does that is held by nothing but what it waits for. Red when its Permit goes while the queue that holds it is torn
 // down.
-TEST_F(SemaphoreTest, WhoWaitsMayOwnItsOwnPermit) {
+TEST_F(SemaphoreTest, AWaiterMayOwnItsPermit) {
   for (int i = 0; i < 8; ++i) {
     const auto own = std::make_shared<Semaphore::PermitPtr>();
     *own = semaphore->acquire([this, own] { begun.push_back("one that owns itself"); });

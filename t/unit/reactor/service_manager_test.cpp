@@ -67,7 +67,7 @@ struct ServiceManagerTest : testing::Test {
   std::string directory, path;
 };
 
-TEST(ServiceAddress, IsWhatTheEnvironmentSaysToThisProcess) {
+TEST(ServiceAddress, ReadsTheEnvironmentOfThisProcess) {
   struct Row {
     std::string title;
     std::map<std::string, std::string> env;
@@ -92,7 +92,7 @@ TEST(ServiceAddress, IsWhatTheEnvironmentSaysToThisProcess) {
   }
 }
 
-TEST(ServiceAddress, LeavesNothingForProgramsThatAreStarted) {
+TEST(ServiceAddress, RemovesTheVariableForChildren) {
   ::setenv("NOTIFY_SOCKET", "/run/n", 1);
   ::setenv("WATCHDOG_USEC", "2000000", 1);
   EXPECT_EQ(take_service_address(), (ServiceAddress{"/run/n", 2s}));
@@ -100,7 +100,7 @@ TEST(ServiceAddress, LeavesNothingForProgramsThatAreStarted) {
   EXPECT_EQ(std::getenv("WATCHDOG_USEC"), nullptr);
 }
 
-TEST_F(ServiceManagerTest, HearsEachWordInOrder) {
+TEST_F(ServiceManagerTest, SendsMessagesInOrder) {
   const std::string abstract = "@sliced-test-" + std::to_string(::getpid());
   for (const std::string& name : {path, abstract}) {
     Manager manager(name);
@@ -119,7 +119,7 @@ TEST_F(ServiceManagerTest, HearsEachWordInOrder) {
   EXPECT_EQ(log.all(), "");
 }
 
-TEST_F(ServiceManagerTest, AReloadIsToldWithTheTimeThatSystemdCompares) {
+TEST_F(ServiceManagerTest, SendsTheMonotonicTimeOfAReload) {
   Manager manager(path);
   ServiceManager us = told(path);
   us.reloading();
@@ -136,7 +136,7 @@ TEST_F(ServiceManagerTest, AReloadIsToldWithTheTimeThatSystemdCompares) {
   EXPECT_LT(micros, (now.tv_sec + 600) * 1'000'000ll);
 }
 
-TEST_F(ServiceManagerTest, AStatusIsOneLineAndHasAnEnd) {
+TEST_F(ServiceManagerTest, SendsABoundedStatusInOneLine) {
   Manager manager(path);
   ServiceManager us = told(path);
   us.status("a\nREADY=1");
@@ -145,7 +145,7 @@ TEST_F(ServiceManagerTest, AStatusIsOneLineAndHasAnEnd) {
   EXPECT_LE(manager.next().size(), ServiceManager::kStatusBytesMax + 16);
 }
 
-TEST_F(ServiceManagerTest, TheWatchdogHearsOfTheLoopTwiceInItsTime) {
+TEST_F(ServiceManagerTest, PingsTheWatchdogTwicePerPeriod) {
   Manager manager(path);
   {
     ServiceManager us = told(path, 30s);
@@ -171,7 +171,7 @@ TEST_F(ServiceManagerTest, WithoutASocketNothingIsSentOrAwaited) {
   EXPECT_EQ(log.all(), "");
 }
 
-TEST_F(ServiceManagerTest, ASocketThatIsNotThereIsSaidOnceAndHearsOfItLater) {
+TEST_F(ServiceManagerTest, ReportsAMissingSocketOnceAndUsesItLater) {
   ServiceManager us = told(path, 30s);
   us.ready();
   us.status("first");
@@ -187,7 +187,7 @@ TEST_F(ServiceManagerTest, ASocketThatIsNotThereIsSaidOnceAndHearsOfItLater) {
   EXPECT_EQ(manager.next(), "");
 }
 
-TEST_F(ServiceManagerTest, AddressesThatAreNoneAreSaidOnce) {
+TEST_F(ServiceManagerTest, ReportsInvalidAddressesOnce) {
   for (const std::string& name : {std::string("vsock:2:1"), "/" + std::string(200, 'x')}) {
     log.lines.clear();
     ServiceManager us = told(name);
@@ -197,7 +197,7 @@ TEST_F(ServiceManagerTest, AddressesThatAreNoneAreSaidOnce) {
   }
 }
 
-TEST_F(ServiceManagerTest, AFullSocketGetsReadyOnceThereIsRoom) {
+TEST_F(ServiceManagerTest, SendsReadyToAFullSocketOnceThereIsRoom) {
   Manager manager(path);
   ServiceManager filler = told(path);
   int filled = 0;

@@ -62,7 +62,7 @@ TEST(FlatMap, IsAnOrderedMap) {
   }
 }
 
-TEST(FlatMap, WhatIsNotThereIsNotFound) {
+TEST(FlatMap, ReturnsNullForMissingKeys) {
   const FlatMap<SharedText, int, std::string_view> map = {{"b", 2}, {"d", 4}};
   for (const char* key : {"", "a", "c", "e"}) EXPECT_EQ(map.find(key), map.end()) << key;
   EXPECT_DEATH((void)map.at("c"), "");

@@ -10,7 +10,7 @@
 namespace sliced::reactor {
 namespace {
 
-TEST(ReadSmallFile, TakesRegularFilesOfABoundedSizeAndNamesWhatIsNone) {
+TEST(ReadSmallFile, ReadsRegularFilesUpToALimitAndNamesOthers) {
   char name[] = "/tmp/small-file-test-XXXXXX";
   const std::string root = ::mkdtemp(name);
   std::ofstream(root + "/text") << "text\n";

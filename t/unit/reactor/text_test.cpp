@@ -14,7 +14,7 @@ using namespace std::string_literals;
 using namespace std::string_view_literals;
 using Views = std::vector<std::string_view>;
 
-TEST(Text, NaturalOrderTakesNumbersByTheirValue) {
+TEST(Text, SortsNumbersNaturally) {
   for (const auto& [less, more] :
        std::vector<std::pair<std::string, std::string>>{{"worker-2", "worker-10"},
                                                         {"a", "b"},
@@ -39,7 +39,7 @@ TEST(Text, Trim) {
   for (const auto& row : rows) EXPECT_EQ(trim(row.in), row.out);
 }
 
-TEST(Text, SplitKeepsEmptyPartsAndJoinUndoesIt) {
+TEST(Text, SplitKeepsEmptyPartsAndJoinReversesIt) {
   const struct {
     std::string_view in;
     Views out;
@@ -82,7 +82,7 @@ TEST(Text, Utf8) {
   for (const auto& row : rows) EXPECT_EQ(is_utf8(row.in), row.good) << row.why;
 }
 
-TEST(Text, EscapedIsFitForATerminal) {
+TEST(Text, EscapesControlCharacters) {
   const struct {
     const char* why;
     std::string_view in;
@@ -106,7 +106,7 @@ TEST(Text, EscapedIsFitForATerminal) {
 }
 
 // Red when a control byte gets through, or a sentence with quotes or escapes in it is escaped once more.
-TEST(Text, PrintableIsFitForATerminalToo) {
+TEST(Text, PrintableEscapesControlCharacters) {
   EXPECT_EQ(printable("a\nb\x1b[2J\x7f\xc2\x9b\xff\0"sv), "a\\x0ab\\x1b[2J\\x7f\\xc2\\x9b\\xff\\x00");
   EXPECT_EQ(printable("is " + in_quotes("\x1b\"")), "is \"\\x1b\\x22\"");
   EXPECT_EQ(printable("abcdef", 3), "abc...");
@@ -114,7 +114,7 @@ TEST(Text, PrintableIsFitForATerminalToo) {
   EXPECT_EQ(printable_lines("a\nb\nc", 3), "a\nb...");
 }
 
-TEST(Text, StableHashIsStableForever) {
+TEST(Text, StableHashNeverChanges) {
   EXPECT_EQ(stable_hash(""), 0xcbf29ce484222325ull);
   EXPECT_EQ(stable_hash("a"), 0xaf63dc4c8601ec8cull);
   EXPECT_EQ(stable_hash("foobar"), 0x85944171f73967e8ull);
@@ -174,7 +174,7 @@ TEST(Text, Nearest) {
   EXPECT_EQ(nearest(large, {"vendors", large}), "") << "comparing costs the product of the lengths";
 }
 
-TEST(Text, CutEndsInWholeCharacters) {
+TEST(Text, CutsAtWholeCharacters) {
   EXPECT_EQ(cut("abc", 3), "abc");
   EXPECT_EQ(cut("abcd", 3), "...");
   EXPECT_EQ(cut("abcdef", 5), "ab...");
@@ -185,7 +185,7 @@ TEST(Text, CutEndsInWholeCharacters) {
   }
 }
 
-TEST(FirstFew, KeepsTwentyShortOnesAndCountsTheRest) {
+TEST(FirstFew, KeepsTwentyShortTextsAndCountsTheRest) {
   FirstFew<std::string> few;
   size_t made = 0;
   for (int i = 0; i < 130'000; ++i) few.add([&] { return ++made, std::string(100'000, 'x'); });
@@ -198,7 +198,7 @@ TEST(FirstFew, KeepsTwentyShortOnesAndCountsTheRest) {
   EXPECT_EQ(and_more(0), "");
 }
 
-TEST(RateLimitedLog, SaysWhatIsNewAndNoMoreThanSomebodyReads) {
+TEST(RateLimitedLog, LogsNewMessagesUpToALimit) {
   RateLimitedLog said(2);
   EXPECT_TRUE(said.note("a"));
   EXPECT_TRUE(said.note("b"));

@@ -60,7 +60,7 @@ struct ExecutorTest : fixture::LoopTest {
   }
 };
 
-TEST_F(ExecutorTest, WorkRunsElsewhereAndDoneHere) {
+TEST_F(ExecutorTest, RunsWorkOnAWorkerAndDoneOnTheLoop) {
   ThreadExecutor executor(loop);
   const auto home = std::this_thread::get_id();
   auto worked_on = std::make_shared<std::thread::id>();
@@ -76,7 +76,7 @@ TEST_F(ExecutorTest, WorkRunsElsewhereAndDoneHere) {
   EXPECT_FALSE(executor.busy());
 }
 
-TEST_F(ExecutorTest, ManyJobsAreEachDoneOnce) {
+TEST_F(ExecutorTest, CompletesEachOfManyJobsOnce) {
   ThreadExecutor executor(loop);
   std::vector<std::unique_ptr<Job>> jobs;
   auto worked = std::make_shared<std::atomic<int>>(0);
@@ -87,7 +87,7 @@ TEST_F(ExecutorTest, ManyJobsAreEachDoneOnce) {
   EXPECT_EQ(std::count(outcomes.begin(), outcomes.end(), true), 500);
 }
 
-TEST_F(ExecutorTest, AsManyWorkersAsAllowedAndNoMore) {
+TEST_F(ExecutorTest, HonoursTheLimitOfWorkers) {
   Fifo fifo;
   ThreadExecutor executor(loop, {.workers = 2});
   std::vector<std::unique_ptr<Job>> jobs;
@@ -106,7 +106,7 @@ TEST_F(ExecutorTest, AsManyWorkersAsAllowedAndNoMore) {
   }));
 }
 
-TEST_F(ExecutorTest, ADroppedJobIsNotToldAndOneThatWaitsNeverRuns) {
+TEST_F(ExecutorTest, ADroppedJobIsSilentAndAQueuedOneNeverRuns) {
   Fifo fifo;
   ThreadExecutor executor(loop, {.workers = 1});
   std::vector<bool> outcomes;
@@ -149,7 +149,7 @@ TEST_F(ExecutorTest, FourHungReadsDoNotKeepTheFifthJobFromRunning) {
   EXPECT_FALSE(executor.busy());
 }
 
-TEST_F(ExecutorTest, ADroppedJobThatHangsStillCostsItsWorkerOnlyUntilTheDeadline) {
+TEST_F(ExecutorTest, ADroppedHangingJobCostsItsWorkerUntilTheDeadline) {
   Fifo fifo;
   ThreadExecutor executor(loop, {.workers = 1});
   std::vector<bool> outcomes;
@@ -164,7 +164,7 @@ TEST_F(ExecutorTest, ADroppedJobThatHangsStillCostsItsWorkerOnlyUntilTheDeadline
   EXPECT_TRUE(run_until([&] { return !executor.hung(); }));
 }
 
-TEST_F(ExecutorTest, TooManyLostWorkersMeanThatNewJobsFailAtOnce) {
+TEST_F(ExecutorTest, FailsNewJobsImmediatelyAfterTooManyLostWorkers) {
   Fifo fifo;
   ThreadExecutor executor(loop, {.workers = 2, .lost_max = 3});
   std::vector<bool> outcomes, waiting, refused;
@@ -186,7 +186,7 @@ TEST_F(ExecutorTest, TooManyLostWorkersMeanThatNewJobsFailAtOnce) {
   EXPECT_EQ(again, std::vector<bool>{true}) << "it recovers";
 }
 
-TEST_F(ExecutorTest, ItsEndDoesNotWaitForHungWork) {
+TEST_F(ExecutorTest, ItsDestructorDoesNotWaitForHangingWork) {
   Fifo fifo;
   std::vector<bool> outcomes;
   std::vector<std::unique_ptr<Job>> jobs;
@@ -204,7 +204,7 @@ TEST_F(ExecutorTest, ItsEndDoesNotWaitForHungWork) {
 }
 
 // The whole of a bounded exit: what a process does whose reads hang.
-TEST_F(ExecutorTest, AProcessWithHungReadsEnds) {
+TEST_F(ExecutorTest, AProcessWithHangingReadsExits) {
   Fifo fifo;
   const pid_t child = ::fork();
   if (child == 0) {
@@ -254,7 +254,7 @@ TEST_F(ExecutorTest, DoneMustNotDestroyTheExecutor) {
   EXPECT_DEATH(destroy(), "destroyed by its own callback: ThreadExecutor");
 }
 
-TEST_F(ExecutorTest, WorkersTakeNoSignals) {
+TEST_F(ExecutorTest, WorkersBlockSignals) {
   ThreadExecutor executor(loop);
   auto blocked = std::make_shared<sigset_t>();
   bool done = false;

@@ -64,7 +64,7 @@ TEST_F(TurnWatchTest, TheSameCallIsReportedOnceInTenMinutes) {
   EXPECT_EQ(again->unreported, 999u);
 }
 
-TEST_F(TurnWatchTest, ACallWithinACallIsPartOfIt) {
+TEST_F(TurnWatchTest, ANestedCallIsPartOfItsCaller) {
   watch.begin("stream", typeid(Slow));
   call(60, typeid(Quick));
   now_ms += 60;
@@ -79,7 +79,7 @@ struct LongTurns : fixture::LoopTest {};
 
 // Red when the loop does not look at its tasks. The clock is the real one: waited for is what it shows, not
 // how much.
-TEST_F(LongTurns, TheLoopTellsOfItsTasks) {
+TEST_F(LongTurns, TheLoopReportsItsTasks) {
   std::string heard;
   loop.on_long_turn([&](const LongTurn& turn) { heard = turn.what; });
   const Ticket task = loop.scheduler().after(0ms, [] {

@@ -90,7 +90,7 @@ TEST(Crd, NamesEveryFieldOfAnExposure) {
             std::vector<std::string>{});
 }
 
-TEST(Crd, KeepsATypoWhereverItWouldWiden) {
+TEST(Crd, PreservesATypoThatWouldWiden) {
   const std::vector<std::string> typos{"spec.nodeSelectr",
                                        "spec.nodeSelector.matchLabel.x",
                                        "spec.readiness.requires",
@@ -145,7 +145,7 @@ TEST(Crd, EveryListMapAndTextIsBoundedAndEveryFieldDescribed) {
   }
 }
 
-TEST(Crd, IsTheKindThatIsWatched) {
+TEST(Crd, DefinesTheWatchedKind) {
   for (const auto& kind :
        {kube::kSriovResourcePolicies, kube::kDeviceAttributes, kube::kDeviceExposurePolicies}) {
     const Json crd = load_crd(kind.plural + ".yaml");

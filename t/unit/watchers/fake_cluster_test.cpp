@@ -62,7 +62,7 @@ TEST_F(FakeClusterTest, WritesMeetTheConflictsOfAServer) {
   EXPECT_EQ(cluster.writes().size(), 9u);
 }
 
-TEST_F(FakeClusterTest, ADryRunAnswersAndStoresNothing) {
+TEST_F(FakeClusterTest, ADryRunStoresNothing) {
   WriteRequest request = create(R"({"metadata":{"name":"a"},"spec":{"value":1}})");
   request.dry_run = true;
   EXPECT_EQ(write(request), "ok");
@@ -71,7 +71,7 @@ TEST_F(FakeClusterTest, ADryRunAnswersAndStoresNothing) {
   EXPECT_EQ(cluster.writes().size(), 0u);
 }
 
-TEST_F(FakeClusterTest, AnUpdateThatChangesNothingIsNoEvent) {
+TEST_F(FakeClusterTest, AnUnchangedUpdateSendsNoEvent) {
   follow();
   EXPECT_EQ(write(create(R"({"metadata":{"name":"a"},"spec":{"value":1}})")), "ok");
   const std::string before = meta("resourceVersion");
@@ -94,7 +94,7 @@ TEST_F(FakeClusterTest, AdmissionMayRefuseOrDropAField) {
   EXPECT_EQ(stored().find({"spec", "value"}), nullptr);
 }
 
-TEST_F(FakeClusterTest, AWriteWhoseAnswerIsLostOrUnwantedHasHappened) {
+TEST_F(FakeClusterTest, AWriteWithALostAnswerIsStored) {
   cluster.on_answer = [](const fake::Request&) {
     return kube::Failure{Errc::kTimeout, 0, "", "no answer", {}};
   };
@@ -127,7 +127,7 @@ TEST_F(FakeClusterTest, AWatchFromAnOldVersionGetsTheHistoryOr410) {
   EXPECT_EQ(words, (Words{"410"}));
 }
 
-TEST_F(FakeClusterTest, AnObjectThatLeavesTheSelectorIsDeletedForTheWatch) {
+TEST_F(FakeClusterTest, SendsADeleteForAnObjectThatLeavesTheSelector) {
   cluster.put_text(kThings, R"({"metadata":{"name":"a","namespace":"ns"},"spec":{"color":"red","value":1}})");
   Words words;
   auto call = cluster.watch(
@@ -142,7 +142,7 @@ TEST_F(FakeClusterTest, AnObjectThatLeavesTheSelectorIsDeletedForTheWatch) {
   EXPECT_EQ(words, (Words{"2", "0"}));
 }
 
-TEST_F(FakeClusterTest, DiscoveryNamesWhatIsInstalled) {
+TEST_F(FakeClusterTest, ListsInstalledKindsInDiscovery) {
   std::vector<std::string> plurals{"unset"};
   auto ask = [&](const char* group) {
     auto call = cluster.discover(

@@ -55,7 +55,7 @@ struct HandDriven final : kube::Cluster {
 // The list.
 // ---------------------------------------------------------------------------------------------------------
 
-TEST_F(ListWatchTest, TheInitialSyncIsOneRelistedOverOneStream) {
+TEST_F(ListWatchTest, TheInitialSyncIsOneRelistedEvent) {
   put("a", 1);
   put("b", 2);
   follow();
@@ -72,13 +72,13 @@ TEST_F(ListWatchTest, TheInitialSyncIsOneRelistedOverOneStream) {
   EXPECT_EQ(asked(), Words{}) << "the same stream goes on";
 }
 
-TEST_F(ListWatchTest, AnEmptyListIsAWordToo) {
+TEST_F(ListWatchTest, AnEmptyListIsAnInitialSync) {
   follow();
   EXPECT_EQ(events(), (Words{"relisted"}));
   EXPECT_TRUE(source->sync_state().known);
 }
 
-TEST_F(ListWatchTest, AnIncompleteListIsNotDelivered) {
+TEST_F(ListWatchTest, DoesNotDeliverAnIncompleteList) {
   put("a", 1);
   put("b", 2);
   cluster.event_spacing = 100ms;
@@ -109,7 +109,7 @@ TEST_F(ListWatchTest, AStreamThatEndsBeforeItsBookmarkIsAFailure) {
   EXPECT_EQ(events(), (Words{"relisted a=1"}));
 }
 
-TEST_F(ListWatchTest, ChangesDuringAListArePartOfIt) {
+TEST_F(ListWatchTest, IncludesChangesDuringAList) {
   HandDriven hand;
   Words words;
   WatchedSource<Thing> direct({hand, scheduler, log, [] { return 0.0; }}, kube::Scope{kThings, "", "", false},
@@ -127,7 +127,7 @@ TEST_F(ListWatchTest, ChangesDuringAListArePartOfIt) {
   EXPECT_EQ(hand.watches, 1);
 }
 
-TEST_F(ListWatchTest, AListAfterAFailureIsNotOlderThanWhatWasTold) {
+TEST_F(ListWatchTest, RequestsAListNoOlderThanTheLastEvent) {
   cluster.watch_list = false;
   put("a", 1);
   follow();
@@ -147,7 +147,7 @@ TEST_F(ListWatchTest, AListAfterAFailureIsNotOlderThanWhatWasTold) {
   }
 }
 
-TEST_F(ListWatchTest, WithoutWatchListItListsAndRemembers) {
+TEST_F(ListWatchTest, FallsBackToListWithoutWatchList) {
   cluster.watch_list = false;
   put("a", 1);
   follow();
@@ -162,7 +162,7 @@ TEST_F(ListWatchTest, WithoutWatchListItListsAndRemembers) {
       << "410: neither WatchList nor the old version";
 }
 
-TEST_F(ListWatchTest, WatchListIsTriedAgainAfterAnHourOrWhenTheServerChanged) {
+TEST_F(ListWatchTest, RetriesWatchListAfterAnHourOrForANewServer) {
   cluster.watch_list = false;
   follow();
   scheduler.advance(61min);
@@ -179,7 +179,7 @@ TEST_F(ListWatchTest, WatchListIsTriedAgainAfterAnHourOrWhenTheServerChanged) {
   ASSERT_EQ(asked().back(), "watch from " + version());
 }
 
-TEST_F(ListWatchTest, AListBehindAReplicaThatLagsAsksForTheNewest) {
+TEST_F(ListWatchTest, RequestsTheNewestListFromALaggingReplica) {
   cluster.watch_list = false;
   follow();
   asked();
@@ -200,7 +200,7 @@ TEST_F(ListWatchTest, AListBehindAReplicaThatLagsAsksForTheNewest) {
 }
 
 // Red when a list is believed that is older than what was told: it lacks the newest exclude.
-TEST_F(ListWatchTest, AListOfThePastChangesNothing) {
+TEST_F(ListWatchTest, IgnoresAnOlderList) {
   cluster.watch_list = false;
   put("a", 1);
   follow();
@@ -222,7 +222,7 @@ TEST_F(ListWatchTest, AListOfThePastChangesNothing) {
 }
 
 // Red when nobody ever hears of a server that was restored from a backup.
-TEST_F(ListWatchTest, AListOfThePastIsBelievedWhenTheServerSaysSoAgain) {
+TEST_F(ListWatchTest, AcceptsAnOlderListThatTheServerConfirms) {
   cluster.watch_list = false;
   put("a", 1);
   follow();
@@ -237,7 +237,7 @@ TEST_F(ListWatchTest, AListOfThePastIsBelievedWhenTheServerSaysSoAgain) {
   EXPECT_EQ(told.front(), "relisted a=1");
 }
 
-TEST_F(ListWatchTest, AnEventOfThePastIsNoneAndAListFollows) {
+TEST_F(ListWatchTest, RelistsAfterAnOlderEvent) {
   put("a", 1);
   follow();
   put("a", 2);
@@ -251,7 +251,7 @@ TEST_F(ListWatchTest, AnEventOfThePastIsNoneAndAListFollows) {
   EXPECT_EQ(events(), (Words{"relisted a=2"}));
 }
 
-TEST_F(ListWatchTest, MoreObjectsThanTheBoundKeepTheLastList) {
+TEST_F(ListWatchTest, KeepsTheLastListIfTheLimitIsExceeded) {
   put("a", 1);
   follow({.objects_max = 2});
   ASSERT_EQ(events(), (Words{"relisted a=1"}));
@@ -271,7 +271,7 @@ TEST_F(ListWatchTest, MoreObjectsThanTheBoundKeepTheLastList) {
 // The watch.
 // --------------------------------------------------------------------------------------------------------
 
-TEST_F(ListWatchTest, ABookmarkMovesTheVersionAndNothingElse) {
+TEST_F(ListWatchTest, ABookmarkMovesOnlyTheVersion) {
   put("a", 1);
   follow();
   events();
@@ -286,7 +286,7 @@ TEST_F(ListWatchTest, ABookmarkMovesTheVersionAndNothingElse) {
   EXPECT_EQ(events(), Words{});
 }
 
-TEST_F(ListWatchTest, ACleanEndIsWatchedOnAtOnceFromTheLastEvent) {
+TEST_F(ListWatchTest, ContinuesACleanlyEndedWatchFromTheLastEvent) {
   follow();
   scheduler.advance(2s);
   put("a", 1);
@@ -303,7 +303,7 @@ TEST_F(ListWatchTest, ACleanEndIsWatchedOnAtOnceFromTheLastEvent) {
   EXPECT_EQ(log.lines.size(), 1u) << "an end is nothing to talk about";
 }
 
-TEST_F(ListWatchTest, AWatchThatEndsAtOnceWithNothingIsAFailureWithoutARelist) {
+TEST_F(ListWatchTest, AnEmptyWatchThatEndsImmediatelyIsAFailureWithoutARelist) {
   follow();
   scheduler.advance(2s);
   cluster.end_watches();
@@ -317,7 +317,7 @@ TEST_F(ListWatchTest, AWatchThatEndsAtOnceWithNothingIsAFailureWithoutARelist) {
   EXPECT_EQ(events(), (Words{"relisted"})) << "only the first one";
 }
 
-TEST_F(ListWatchTest, AShortWatchThatSaidSomethingIsNoFailure) {
+TEST_F(ListWatchTest, AShortWatchWithEventsIsNoFailure) {
   follow();
   scheduler.advance(2s);
   cluster.end_watches();
@@ -330,7 +330,7 @@ TEST_F(ListWatchTest, AShortWatchThatSaidSomethingIsNoFailure) {
   EXPECT_EQ(asked(), (Words{"watch from " + version()}));
 }
 
-TEST_F(ListWatchTest, AWatchThatBreaksOverAnEventIsMendedByAList) {
+TEST_F(ListWatchTest, RelistsAfterAWatchBrokenByAnEvent) {
   put("a", 1);
   follow();
   scheduler.advance(70s);
@@ -344,7 +344,7 @@ TEST_F(ListWatchTest, AWatchThatBreaksOverAnEventIsMendedByAList) {
   EXPECT_EQ(events(), (Words{"relisted a=1"}));
 }
 
-TEST_F(ListWatchTest, TheServerIsAskedForARandomTimeoutOfFiveToTenMinutes) {
+TEST_F(ListWatchTest, RequestsARandomTimeoutOfFiveToTenMinutes) {
   random = 0.5;
   follow();
   EXPECT_EQ(cluster.log.back().timeout, 450s);
@@ -373,7 +373,7 @@ TEST_F(ListWatchTest, AnExpiredVersionCausesAnImmediateRelist) {
   EXPECT_EQ(source->sync_state().state, State::kLive);
 }
 
-TEST_F(ListWatchTest, ExpiryThatRepeatsIsNotARace) {
+TEST_F(ListWatchTest, RepeatedExpiryBacksOff) {
   follow();
   scheduler.advance(70s);
   asked();
@@ -387,7 +387,7 @@ TEST_F(ListWatchTest, ExpiryThatRepeatsIsNotARace) {
   EXPECT_EQ(asked(), (Words{"watch initial"}));
 }
 
-TEST_F(ListWatchTest, BusyOnTheWatchWaitsAsToldAndDoesNotRelist) {
+TEST_F(ListWatchTest, HonoursRetryAfterOfAWatchWithoutARelist) {
   follow();
   scheduler.advance(70s);
   put("a", 1);
@@ -417,7 +417,7 @@ TEST_F(ListWatchTest, RetryAfterIsCappedAtAMinute) {
   EXPECT_EQ(asked().size(), 1u);
 }
 
-TEST_F(ListWatchTest, AnOutageIsBridgedByTheWatchAndToldInTwoLines) {
+TEST_F(ListWatchTest, BridgesAnOutageAndLogsTwoLines) {
   put("a", 1);
   put("b", 1);
   follow();
@@ -448,7 +448,7 @@ TEST_F(ListWatchTest, AnOutageIsBridgedByTheWatchAndToldInTwoLines) {
   EXPECT_EQ(log.lines.back(), "watch restored resource=things.example.com failures=1") << "counted from zero";
 }
 
-TEST_F(ListWatchTest, WaitsDoubleFromEightHundredMillisecondsToThirtySeconds) {
+TEST_F(ListWatchTest, BacksOffFrom800MillisecondsTo30Seconds) {
   cluster.set_network(Network::kRefused);
   follow();
   scheduler.advance(150s);
@@ -459,7 +459,7 @@ TEST_F(ListWatchTest, WaitsDoubleFromEightHundredMillisecondsToThirtySeconds) {
   EXPECT_EQ(log.lines.size(), 1u);
 }
 
-TEST_F(ListWatchTest, WaitsStartOverAfterTwoQuietMinutes) {
+TEST_F(ListWatchTest, ResetsTheBackoffAfterTwoQuietMinutes) {
   follow();
   for (const auto quiet : {150s, 150s}) {
     scheduler.advance(quiet);
@@ -472,7 +472,7 @@ TEST_F(ListWatchTest, WaitsStartOverAfterTwoQuietMinutes) {
   }
 }
 
-TEST_F(ListWatchTest, ASilentPeerIsLeftAfterFiveMinutesAndNotBefore) {
+TEST_F(ListWatchTest, ClosesASilentWatchAfterFiveMinutes) {
   put("a", 1);
   random = 0.9;  // the server would end the watch after 570 s
   follow();
@@ -491,7 +491,7 @@ TEST_F(ListWatchTest, ASilentPeerIsLeftAfterFiveMinutesAndNotBefore) {
   EXPECT_EQ(log.lines.size(), 1u);
 }
 
-TEST_F(ListWatchTest, AListThatIsNeverAnsweredIsAskedAgain) {
+TEST_F(ListWatchTest, RetriesAListWithoutAnAnswer) {
   cluster.set_network(Network::kBlackHole);
   follow();
   scheduler.advance(59s);
@@ -526,7 +526,7 @@ TEST_F(ListWatchTest, RetryNowEndsAWait) {
   EXPECT_EQ(asked().size(), 1u) << "if it was no use, waits start over";
 }
 
-TEST_F(ListWatchTest, RetryNowKeepsToWhatTheServerAskedFor) {
+TEST_F(ListWatchTest, RetryNowHonoursRetryAfter) {
   cluster.on_request = [&](const fake::Request&) { return busy(20s); };
   follow();
   asked();
@@ -545,7 +545,7 @@ TEST_F(ListWatchTest, RetryNowKeepsToWhatTheServerAskedFor) {
 // ------------------------------------------------------------------------------
 
 // Each row answers in one way for ten minutes. Red when any answer makes requests without a wait.
-TEST_F(ListWatchTest, NoAnswerMakesRequestsSpin) {
+TEST_F(ListWatchTest, NoAnswerCausesABusyLoop) {
   using Fault = std::function<std::optional<kube::Failure>(const fake::Request&)>;
   const auto fail_watch = [&](Errc code, int status) -> Fault {
     return [=](const fake::Request& request) -> std::optional<kube::Failure> {
@@ -612,7 +612,7 @@ TEST_F(ListWatchTest, NoAnswerMakesRequestsSpin) {
   }
 }
 
-TEST_F(ListWatchTest, AListThatDoesNotBecomeWholeIsGivenUp) {
+TEST_F(ListWatchTest, AbandonsAListThatNeverCompletes) {
   HandDriven hand;
   WatchedSource<Thing> direct({hand, scheduler, log, [] { return 0.0; }}, kube::Scope{kThings, "", "", false},
                               decode_thing, [](const SourceEvent<Watched<Thing>>&) {});
@@ -629,7 +629,7 @@ TEST_F(ListWatchTest, AListThatDoesNotBecomeWholeIsGivenUp) {
   EXPECT_EQ(hand.watches, 2);
 }
 
-TEST_F(ListWatchTest, WhatAFleetDoesAtOnceIsJittered) {
+TEST_F(ListWatchTest, JittersRequestsOfAFleet) {
   random = 0.5;
   follow();
   scheduler.advance(70s);
@@ -647,7 +647,7 @@ TEST_F(ListWatchTest, WhatAFleetDoesAtOnceIsJittered) {
 // ---------------------------------------------------------------------------------------------------------
 
 // A proxy that drops the query, or a server that does not know the selector.
-TEST_F(ListWatchTest, WhatWasNotAskedForIsDroppedAndSaidOnce) {
+TEST_F(ListWatchTest, DropsAndReportsForeignObjectsOnce) {
   const auto put_elsewhere = [this](const std::string& name, int value) {
     cluster.put_text(kThings, R"({"metadata":{"namespace":"other","name":")" + name +
                                   R"("},"spec":{"value":)" + std::to_string(value) + "}}");
@@ -707,7 +707,7 @@ struct MissingTest : ListWatchTest {
   }
 };
 
-TEST_F(MissingTest, StaysUntilASecondListLacksItToo) {
+TEST_F(MissingTest, KeepsAnObjectUntilASecondListLacksIt) {
   follow_three();
   lose({"a", "b"});
   EXPECT_EQ(events(), (Words{"relisted c=1 +a +b"}));
@@ -725,7 +725,7 @@ TEST_F(MissingTest, StaysUntilASecondListLacksItToo) {
   EXPECT_EQ(asked(), Words{}) << "that was all";
 }
 
-TEST_F(MissingTest, TheSecondListIsConsistent) {
+TEST_F(MissingTest, RequestsAConsistentSecondList) {
   cluster.watch_list = false;
   follow_three();
   lose({"a"});
@@ -743,7 +743,7 @@ TEST_F(MissingTest, TheSecondListIsConsistent) {
   EXPECT_EQ(asked().at(0), "list from ");
 }
 
-TEST_F(MissingTest, GoesAtOnceWhereItDoesNotMatter) {
+TEST_F(MissingTest, RemovesImmediatelyIfNothingDependsOnIt) {
   follow_three(/*keep=*/false);
   lose({"a", "b"});
   EXPECT_EQ(events(), (Words{"relisted c=1"}));
@@ -751,7 +751,7 @@ TEST_F(MissingTest, GoesAtOnceWhereItDoesNotMatter) {
   EXPECT_EQ(events(), Words{});
 }
 
-TEST_F(MissingTest, IsBackWithTheSecondListOrAnEvent) {
+TEST_F(MissingTest, ReturnsWithTheSecondListOrAnEvent) {
   follow_three();
   lose({"a", "b"});
   events();
@@ -767,7 +767,7 @@ TEST_F(MissingTest, IsBackWithTheSecondListOrAnEvent) {
   EXPECT_EQ(events(), (Words{"relisted a=2 c=1 +b"})) << "what is missed again is asked for again";
 }
 
-TEST_F(MissingTest, WhatIsMissedFirstByTheSecondListWaitsForAThird) {
+TEST_F(MissingTest, WaitsForAThirdListIfTheSecondLacksAnother) {
   follow_three();
   lose({"a"});
   events();
@@ -780,7 +780,7 @@ TEST_F(MissingTest, WhatIsMissedFirstByTheSecondListWaitsForAThird) {
   EXPECT_EQ(events(), (Words{"relisted c=1 +b", "relisted c=1"}));
 }
 
-TEST_F(MissingTest, ADeleteEventIsNoGap) {
+TEST_F(MissingTest, RemovesImmediatelyOnADeleteEvent) {
   follow_three();
   for (const char* name : {"a", "b", "c"}) remove(name);
   settle();
@@ -788,7 +788,7 @@ TEST_F(MissingTest, ADeleteEventIsNoGap) {
   EXPECT_EQ(questions, Words{});
 }
 
-TEST_F(MissingTest, AKindThatIsConfirmedAbsentKeepsNothing) {
+TEST_F(MissingTest, KeepsNothingOfAnAbsentKind) {
   follow_three();
   cluster.end_watches();
   cluster.unserve(kThings);
@@ -797,7 +797,7 @@ TEST_F(MissingTest, AKindThatIsConfirmedAbsentKeepsNothing) {
   EXPECT_EQ(questions, Words{});
 }
 
-TEST_F(ListWatchTest, ADroppedSourceSaysAndAsksNothingMore) {
+TEST_F(ListWatchTest, ADroppedSourceIsSilent) {
   follow();
   events();
   put("a", 1);  // on its way
@@ -826,7 +826,7 @@ TEST_F(ListWatchTest, AnInvalidObjectIsInTheListAndReportedOnce) {
   EXPECT_EQ(log.count("invalid object"), 1u) << "the same problem is not new";
 }
 
-TEST_F(ListWatchTest, AnObjectThatBecomesBrokenIsChangedAndNotRemoved) {
+TEST_F(ListWatchTest, AnObjectThatBecomesInvalidIsChangedAndNotRemoved) {
   put("a", 1);
   follow();
   put("a", R"({"value":"x"})");
@@ -841,7 +841,7 @@ TEST_F(ListWatchTest, AnObjectThatBecomesBrokenIsChangedAndNotRemoved) {
   EXPECT_EQ(log.count("invalid object"), 2u) << "it was well in between";
 }
 
-TEST_F(ListWatchTest, AnObjectNestedTooDeepIsStillKnownByName) {
+TEST_F(ListWatchTest, KnowsAnObjectNestedTooDeepByName) {
   follow();
   put("a", 1);
   cluster.on_deliver = [](std::string text) {
@@ -852,7 +852,7 @@ TEST_F(ListWatchTest, AnObjectNestedTooDeepIsStillKnownByName) {
   EXPECT_EQ(events(), (Words{"relisted", "changed a=1", "changed b!"}));
 }
 
-TEST_F(ListWatchTest, AnEventThatNamesNothingAsksForTheWholeList) {
+TEST_F(ListWatchTest, RelistsAfterAnEventWithoutAName) {
   put("a", 1);
   follow();
   events();
@@ -866,7 +866,7 @@ TEST_F(ListWatchTest, AnEventThatNamesNothingAsksForTheWholeList) {
 }
 
 // Red when each of them is a line of the log.
-TEST_F(ListWatchTest, ManyNamelessItemsAreToldInOneLine) {
+TEST_F(ListWatchTest, ReportsManyNamelessItemsInOneLine) {
   for (const bool watch_list : {false, true}) {
     cluster.watch_list = watch_list;
     for (int i = 0; i < 100; ++i) put("n" + std::to_string(i), 1);
@@ -879,7 +879,7 @@ TEST_F(ListWatchTest, ManyNamelessItemsAreToldInOneLine) {
   }
 }
 
-TEST_F(ListWatchTest, ANamelessItemCostsItselfOnly) {
+TEST_F(ListWatchTest, OmitsANamelessItem) {
   for (const bool watch_list : {false, true}) {
     cluster.watch_list = watch_list;
     put("a", 1);
@@ -895,7 +895,7 @@ TEST_F(ListWatchTest, ANamelessItemCostsItselfOnly) {
 }
 
 // Red when an object that is too large to be read whole is none: an exclude would be forgotten.
-TEST_F(ListWatchTest, AnObjectWhoseEndIsMissingIsThereAndCannotBeUnderstood) {
+TEST_F(ListWatchTest, ListsATruncatedObjectAsInvalid) {
   for (const bool watch_list : {false, true}) {
     cluster.watch_list = watch_list;
     put("a", 1);
@@ -912,7 +912,7 @@ TEST_F(ListWatchTest, AnObjectWhoseEndIsMissingIsThereAndCannotBeUnderstood) {
   }
 }
 
-TEST_F(ListWatchTest, AnItemThatIsCutBeforeItsNameIsNoList) {
+TEST_F(ListWatchTest, RefusesAnItemTruncatedBeforeItsName) {
   for (const bool watch_list : {false, true}) {
     cluster.watch_list = watch_list;
     put("a", 1);
@@ -938,7 +938,7 @@ TEST_F(ListWatchTest, AnItemThatIsCutBeforeItsNameIsNoList) {
 // Kinds and permissions.
 // --------------------------------------------------------------------------------------------
 
-TEST_F(ListWatchTest, DeniedSaysNothingUntilAllowed) {
+TEST_F(ListWatchTest, DeliversNothingWhileDenied) {
   put("a", 1);
   cluster.deny("things");
   follow();
@@ -985,7 +985,7 @@ TEST_F(ListWatchTest, ABusyServerOnARelistKeepsTheLastList) {
   EXPECT_EQ(events(), (Words{"relisted a=1"}));
 }
 
-TEST_F(ListWatchTest, AnAbsentKindIsAnEmptyListAndAStateToWaitIn) {
+TEST_F(ListWatchTest, AnAbsentKindIsAnEmptyListThatIsWatched) {
   cluster.uninstall(kThings);
   follow();
   EXPECT_EQ(events(), (Words{"relisted"}));
@@ -1010,7 +1010,7 @@ TEST_F(ListWatchTest, AnAbsentKindIsAnEmptyListAndAStateToWaitIn) {
   EXPECT_EQ(source->sync_state().state, State::kLive);
 }
 
-TEST_F(ListWatchTest, ADeletedKindWithdrawsWhatItHeldAndComesBack) {
+TEST_F(ListWatchTest, ADeletedKindRemovesItsObjectsAndReturns) {
   put("a", 1);
   follow();
   scheduler.advance(70s);
@@ -1025,7 +1025,7 @@ TEST_F(ListWatchTest, ADeletedKindWithdrawsWhatItHeldAndComesBack) {
   EXPECT_EQ(events(), (Words{"relisted b=2"}));
 }
 
-TEST_F(ListWatchTest, NotFoundIsNoWordWhileDiscoveryCannotConfirmIt) {
+TEST_F(ListWatchTest, NotFoundChangesNothingUntilDiscoveryConfirmsIt) {
   put("a", 1);
   follow();
   scheduler.advance(2s);
@@ -1041,7 +1041,7 @@ TEST_F(ListWatchTest, NotFoundIsNoWordWhileDiscoveryCannotConfirmIt) {
   EXPECT_EQ(source->sync_state().state, State::kDenied);
 }
 
-TEST_F(ListWatchTest, NotFoundOfAKindThatDiscoveryNamesIsAFailure) {
+TEST_F(ListWatchTest, NotFoundOfADiscoveredKindIsAFailure) {
   put("a", 1);
   follow();
   scheduler.advance(2s);
@@ -1060,7 +1060,7 @@ TEST_F(ListWatchTest, NotFoundOfAKindThatDiscoveryNamesIsAFailure) {
 }
 
 // A load balancer without a server answers 404 to everything, also to what discovery asks.
-TEST_F(ListWatchTest, NotFoundOfDiscoveryItselfIsAFailure) {
+TEST_F(ListWatchTest, NotFoundOfDiscoveryIsAFailure) {
   put("a", 1);
   for (const bool from_the_start : {true, false}) {
     if (!from_the_start) follow();
@@ -1080,7 +1080,7 @@ TEST_F(ListWatchTest, NotFoundOfDiscoveryItselfIsAFailure) {
   }
 }
 
-TEST_F(ListWatchTest, AKnownKindIsAbsentWhenDiscoverySaysSoTwiceHalfAMinuteApart) {
+TEST_F(ListWatchTest, AKnownKindIsAbsentIfDiscoveryLacksItTwiceIn30Seconds) {
   put("a", 1);
   follow();
   scheduler.advance(70s);
@@ -1120,7 +1120,7 @@ TEST_F(ListWatchTest, AKnownKindIsAbsentWhenDiscoverySaysSoTwiceHalfAMinuteApart
   EXPECT_EQ(source->sync_state().state, State::kAbsent) << "known to be absent: one word is enough";
 }
 
-TEST_F(ListWatchTest, AKindThatIsBeingSetUpIsReadAsSoonAsItCan) {
+TEST_F(ListWatchTest, ReadsANewKindAsSoonAsItIsServed) {
   cluster.uninstall(kThings);
   follow();
   scheduler.advance(5min);
@@ -1142,7 +1142,7 @@ TEST_F(ListWatchTest, AKindThatIsBeingSetUpIsReadAsSoonAsItCan) {
   EXPECT_EQ(log.count("watch restored"), 0u);
 }
 
-TEST_F(ListWatchTest, DiscoveryAfterALongWatchHasItsBoundToo) {
+TEST_F(ListWatchTest, BoundsDiscoveryAfterALongWatch) {
   put("a", 1);
   follow();
   scheduler.advance(70s);
@@ -1161,7 +1161,7 @@ TEST_F(ListWatchTest, DiscoveryAfterALongWatchHasItsBoundToo) {
   EXPECT_EQ(events(), (Words{"relisted"}));
 }
 
-TEST_F(ListWatchTest, DiscoveryThatIsNeverAnsweredIsAskedAgain) {
+TEST_F(ListWatchTest, RetriesDiscoveryWithoutAnAnswer) {
   cluster.uninstall(kThings);
   cluster.on_request = [this](const fake::Request& request) -> std::optional<kube::Failure> {
     if (request.verb == "discover") cluster.set_network(Network::kBlackHole);

@@ -36,7 +36,7 @@ struct NodeWatcherTest : WatchTest {
   std::unique_ptr<NodeWatcher> watcher;
 };
 
-TEST_F(NodeWatcherTest, AsksForTheMetadataOfOneNode) {
+TEST_F(NodeWatcherTest, RequestsTheMetadataOfOneNode) {
   put_node("n1", "u1", "a");
   put_node("n2", "u2", "b");
   follow_node();
@@ -62,7 +62,7 @@ TEST_F(NodeWatcherTest, ReportsLabelsAndANewUid) {
   EXPECT_EQ(look(), (Words{"removed n1", "changed n1 u9 zone=b"}));
 }
 
-TEST_F(NodeWatcherTest, OtherNodesAreDropped) {
+TEST_F(NodeWatcherTest, DropsOtherNodes) {
   cluster.ignores_scopes = true;
   put_node("n1", "u1", "a");
   put_node("n2", "u2", "b");
@@ -85,7 +85,7 @@ TEST_F(NodeWatcherTest, NodesAreNeverAbsent) {
   EXPECT_FALSE(watcher->sync_state().known);
 }
 
-TEST_F(NodeWatcherTest, ANodeThatIsNotThereYetIsAnEmptyWord) {
+TEST_F(NodeWatcherTest, AMissingNodeIsAnInitialSync) {
   follow_node();
   EXPECT_EQ(look(), (Words{"relisted 0"}));
   EXPECT_TRUE(watcher->sync_state().known);

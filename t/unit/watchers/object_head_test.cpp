@@ -12,13 +12,13 @@ const std::string kWhole =
     R"( "metadata" : { "labels":{"name":"decoy"}, "name":"a\u0062", "namespace":"ns","generation":3,)"
     R"("uid":"u-1","resourceVersion":"42","annotations":{"a":"b","k8s.io/initial-events-end":"true"} },"status":null})";
 
-TEST(ObjectHead, ReadsTheObjectsOwnMetadata) {
+TEST(ObjectHead, ReadsTheMetadataOfTheObject) {
   auto head = decode_object_head(kWhole);
   ASSERT_TRUE(head) << head.error().what;
   EXPECT_EQ(*head, (ObjectHead{"ns", "ab", "u-1", "42", true}));
 }
 
-TEST(ObjectHead, IsTheSameOrAnErrorWhereverTheTextIsCut) {
+TEST(ObjectHead, IsTheSameOrAnErrorHoweverTheTextIsCut) {
   const size_t end = kWhole.find(R"(},"status")");  // metadata is whole from here on
   const size_t enough = kWhole.find(R"(,"annotations")");
   for (size_t cut = 0; cut <= kWhole.size(); ++cut) {
@@ -33,7 +33,7 @@ TEST(ObjectHead, IsTheSameOrAnErrorWhereverTheTextIsCut) {
 }
 
 // Red when what is so large that it lacks its end is nobody's, or another's.
-TEST(IsInScope, WhatWasCutOffIsThereAllTheSame) {
+TEST(IsInScope, KeepsATruncatedObject) {
   const std::string whole =
       R"({"metadata":{"name":"n","resourceVersion":"1","finalizers":["a"]},"spec":{"pool":{"name":"p"},)"
       R"("driver":"d","nodeName":"n"}})";
@@ -118,7 +118,7 @@ TEST(IsInScope, Table) {
   EXPECT_FALSE(is_in_scope({}, "{}", scope));
 }
 
-TEST(ObjectHead, OnlyTheWordTrueEndsTheInitialEvents) {
+TEST(ObjectHead, OnlyTheValueTrueEndsTheInitialEvents) {
   for (const auto* value : {"\"false\"", "\"\"", "\"True\""}) {
     auto head = decode_object_head(
         std::string(R"({"metadata":{"annotations":{"k8s.io/initial-events-end":)") + value + "}}}");

@@ -38,7 +38,7 @@ TEST(Outage, Table) {
     EXPECT_EQ(outage.note(row.live, row.unreachable, row.denied), row.phase) << row.why;
 }
 
-TEST(Outage, CatchingUpEndsWithPatience) {
+TEST(Outage, CatchingUpIsBounded) {
   Outage outage;
   outage.note(0, 4, 0);
   outage.give_up();

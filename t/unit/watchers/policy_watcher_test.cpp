@@ -58,7 +58,7 @@ struct PolicyWatcherTest : WatchTest {
   std::unique_ptr<PolicyWatcher<Text>> watcher;
 };
 
-TEST_F(PolicyWatcherTest, GivesPoliciesOfOneNamespaceAsTheirLanguageUnderstandsThem) {
+TEST_F(PolicyWatcherTest, DecodesPoliciesOfOneNamespace) {
   put_policy("a", "one");
   cluster.put_text(kube::kSriovResourcePolicies,
                    R"({"metadata":{"name":"b","namespace":"elsewhere"},"spec":{"text":"two"}})");
@@ -66,7 +66,7 @@ TEST_F(PolicyWatcherTest, GivesPoliciesOfOneNamespaceAsTheirLanguageUnderstandsT
   EXPECT_EQ(events(), Words{"relisted a=one"});
 }
 
-TEST_F(PolicyWatcherTest, APolicyWithARepeatedKeyIsThereAndNotUnderstood) {
+TEST_F(PolicyWatcherTest, ListsAPolicyWithARepeatedKeyAsInvalid) {
   follow_policies();
   cluster.inject(
       "sriovresourcepolicies", kube::EventType::kAdded,
@@ -75,7 +75,7 @@ TEST_F(PolicyWatcherTest, APolicyWithARepeatedKeyIsThereAndNotUnderstood) {
   EXPECT_EQ(events(), (Words{"relisted", "changed a!"}));
 }
 
-TEST_F(PolicyWatcherTest, APolicyThatIsTooLargeIsThereAndTheOthersAreUnderstood) {
+TEST_F(PolicyWatcherTest, ListsAnOversizedPolicyAsInvalid) {
   put_policy("large", std::string(kPolicyLimits.size_max, 'x'));
   std::string values = "[";
   for (size_t i = 0; i < kPolicyLimits.nodes_max; ++i) values += "1,";
@@ -88,7 +88,7 @@ TEST_F(PolicyWatcherTest, APolicyThatIsTooLargeIsThereAndTheOthersAreUnderstood)
   EXPECT_EQ(log.count("invalid object resource=sriovresourcepolicies namespace=ns name=many"), 1u);
 }
 
-TEST_F(PolicyWatcherTest, OfManyThatCannotBeUnderstoodTwentyAreNamed) {
+TEST_F(PolicyWatcherTest, NamesTwentyOfManyInvalidPolicies) {
   for (int i = 0; i < 1'000; ++i)
     cluster.put_text(
         kube::kSriovResourcePolicies,
@@ -98,7 +98,7 @@ TEST_F(PolicyWatcherTest, OfManyThatCannotBeUnderstoodTwentyAreNamed) {
   EXPECT_EQ(log.count("and 980 more objects"), 1u);
 }
 
-TEST_F(PolicyWatcherTest, ObjectsBeyondTheMemoryLimitAreKnownAndLeftOut) {
+TEST_F(PolicyWatcherTest, OmitsButKnowsObjectsBeyondTheMemoryLimit) {
   put_policy("a", std::string(3'000, 'a'));
   put_policy("b", "b");
   put_policy("c", "c");
@@ -110,7 +110,7 @@ TEST_F(PolicyWatcherTest, ObjectsBeyondTheMemoryLimitAreKnownAndLeftOut) {
 }
 
 // Red when it is said again in each list.
-TEST_F(PolicyWatcherTest, WhatIsLeftOutIsSaidOnceWhileItLasts) {
+TEST_F(PolicyWatcherTest, ReportsAnOmittedObjectOnce) {
   put_policy("a", std::string(3'000, 'a'));
   put_policy("b", "b");
   put_policy("c", "c");
@@ -129,7 +129,7 @@ TEST_F(PolicyWatcherTest, WhatIsLeftOutIsSaidOnceWhileItLasts) {
 
 // What a list that broke off had collected is no part of what follows. Red when the room that it took is
 // looked up in it.
-TEST_F(PolicyWatcherTest, AListThatBreaksOffBecauseItsKindIsGone) {
+TEST_F(PolicyWatcherTest, HandlesAListThatBreaksOffBecauseItsKindIsDeleted) {
   for (char name = 'a'; name < 'k'; ++name) put_policy(std::string(1, name), "x");
   cluster.event_spacing = Millis{100};
   follow_policies({.others_bytes_max = 4'500});
@@ -143,7 +143,7 @@ TEST_F(PolicyWatcherTest, AListThatBreaksOffBecauseItsKindIsGone) {
 }
 
 // Red when who edits an object that the memory for this kind is used up for has everybody list at his pace.
-TEST_F(PolicyWatcherTest, WhoEditsWhatIsLeftOutDoesNotSetThePaceOfLists) {
+TEST_F(PolicyWatcherTest, EditsOfOmittedObjectsDoNotTriggerLists) {
   put_policy("a", std::string(2'000, 'a'));
   put_policy("b", "b");
   follow_policies({.others_bytes_max = 3'500});
@@ -163,7 +163,7 @@ TEST_F(PolicyWatcherTest, OlderObjectsAreNotEvicted) {
   EXPECT_EQ(events(), Words{"relisted a=new b=new c? d? e? f? z=old"});
 }
 
-TEST_F(PolicyWatcherTest, ALaterOneThatTakesTheRoomPushesOutThePastOnesOfLessWorth) {
+TEST_F(PolicyWatcherTest, AMoreImportantLateObjectEvictsOlderOnes) {
   put_policy("a", "a");
   put_policy("b", std::string(2'000, 'b'));
   follow_policies({.others_bytes_max = 4'500});
@@ -179,7 +179,7 @@ TEST_F(PolicyWatcherTest, ALaterOneThatTakesTheRoomPushesOutThePastOnesOfLessWor
 }
 
 // Red when whoever may edit an old policy can push out what came after it.
-TEST_F(PolicyWatcherTest, OneThatGrowsGivesWayToSmallOnesThatCameLater) {
+TEST_F(PolicyWatcherTest, AGrowingObjectYieldsToSmallLateOnes) {
   put_policy("old", "o", "2020-01-01T00:00:00Z");
   for (const char* name : {"a", "b", "c"}) put_policy(name, std::string(2'000, 'x'), "2024-01-01T00:00:00Z");
   follow_policies({.others_bytes_max = 11'000});
@@ -190,7 +190,7 @@ TEST_F(PolicyWatcherTest, OneThatGrowsGivesWayToSmallOnesThatCameLater) {
 }
 
 // Red when a server that lacks others each time can have us keep all that it has ever shown.
-TEST_F(PolicyWatcherTest, WhatAListLacksTakesItsRoomAsLongAsItStays) {
+TEST_F(PolicyWatcherTest, AnObjectMissingFromAListKeepsItsRoom) {
   put_policy("a", std::string(7'000, 'x'), "2020-01-01T00:00:00Z");
   follow_policies({.others_bytes_max = 10'000}, [](const auto&) { return true; });
   EXPECT_EQ(events(), Words{"relisted a=xxxxx"});
@@ -204,7 +204,7 @@ TEST_F(PolicyWatcherTest, WhatAListLacksTakesItsRoomAsLongAsItStays) {
   EXPECT_EQ(events(), (Words{"relisted b=xxxxx"})) << "a second list lacks it too";
 }
 
-TEST_F(PolicyWatcherTest, GuardsHaveRoomOfTheirOwn) {
+TEST_F(PolicyWatcherTest, ExcludesHaveAMemoryLimitOfTheirOwn) {
   put_policy("exclude", "guard");
   follow_policies({.guards_bytes_max = 1'500, .others_bytes_max = 1'500});
   for (int i = 0; i < 50; ++i) put_policy("a" + std::to_string(i), "x");
@@ -217,7 +217,7 @@ TEST_F(PolicyWatcherTest, GuardsHaveRoomOfTheirOwn) {
       << "the first by name stays";
 }
 
-TEST_F(PolicyWatcherTest, AListHasABoundOfBytesHoweverItComes) {
+TEST_F(PolicyWatcherTest, BoundsTheBytesOfAList) {
   cluster.install(kThings);
   const std::string text(1u << 20, 'x');
   for (int i = 0; i < 66; ++i) put("t" + std::to_string(i), R"({"value":1,"text":")" + text + "\"}");

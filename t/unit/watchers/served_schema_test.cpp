@@ -76,7 +76,7 @@ TEST(ServedSchema, AClusterWithoutSchemasDropsNothing) {
   EXPECT_EQ(*result, Paths{});
 }
 
-TEST(ServedSchema, WhatCannotBeReadIsAnErrorAndNoAnswer) {
+TEST(ServedSchema, ReportsAnUnreadableSchemaAsAnError) {
   auto broken = fields_dropped_by_schema("{", kube::kSriovResourcePolicies, {"spec.a"});
   ASSERT_FALSE(broken);
   EXPECT_EQ(broken.error().code, Errc::kInvalid);

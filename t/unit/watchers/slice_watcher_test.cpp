@@ -40,7 +40,7 @@ struct SliceWatcherTest : WatchTest {
   std::unique_ptr<SliceWatcher> watcher;
 };
 
-TEST_F(SliceWatcherTest, SeesOneDriverOnOneNode) {
+TEST_F(SliceWatcherTest, ReturnsSlicesOfOneDriverOnOneNode) {
   put_slice("mine", "drv.example", "n1", "1");
   put_slice("other-node", "drv.example", "n2", "1");
   put_slice("other-driver", "x.example", "n1", "1");
@@ -55,7 +55,7 @@ TEST_F(SliceWatcherTest, SeesOneDriverOnOneNode) {
   EXPECT_EQ(look(), (Words{"changed mine generation=2", "removed mine"}));
 }
 
-TEST_F(SliceWatcherTest, WithoutADriverItSeesAllOfTheNode) {
+TEST_F(SliceWatcherTest, ReturnsAllSlicesOfTheNodeWithoutADriver) {
   put_slice("mine", "drv.example", "n1", "1");
   put_slice("other-node", "drv.example", "n2", "1");
   put_slice("other-driver", "x.example", "n1", "1");
@@ -64,7 +64,7 @@ TEST_F(SliceWatcherTest, WithoutADriverItSeesAllOfTheNode) {
   EXPECT_EQ(look(), (Words{"relisted 2", "has mine generation=1", "has other-driver generation=1"}));
 }
 
-TEST_F(SliceWatcherTest, ASliceThatCannotBeUnderstoodIsStillASliceOfThePool) {
+TEST_F(SliceWatcherTest, KeepsASliceThatCannotBeDecoded) {
   put_slice("mine", "drv.example", "n1", "1");
   put_slice("squatter", "drv.example", "n1", R"("huge")");
   follow_slices();
@@ -72,7 +72,7 @@ TEST_F(SliceWatcherTest, ASliceThatCannotBeUnderstoodIsStillASliceOfThePool) {
 }
 
 // Red when others' slices reach the publishers: they would be deleted as "not ours".
-TEST_F(SliceWatcherTest, ForeignObjectsInAnAnswerAreDropped) {
+TEST_F(SliceWatcherTest, DropsForeignObjects) {
   cluster.ignores_scopes = true;
   for (const bool watch_list : {true, false}) {
     cluster.watch_list = watch_list;
@@ -96,7 +96,7 @@ TEST_F(SliceWatcherTest, ForeignObjectsInAnAnswerAreDropped) {
 }
 
 // Red when slices of a node take as much memory as whoever writes them wants.
-TEST_F(SliceWatcherTest, WhatThereIsNoRoomForIsThereAndUnread) {
+TEST_F(SliceWatcherTest, MarksASliceBeyondTheMemoryLimitAsUnread) {
   for (const bool watch_list : {true, false}) {
     cluster.watch_list = watch_list;
     for (const char* name : {"a", "b", "c"}) put_slice(name, "drv.example", "n1", "1");
@@ -117,7 +117,7 @@ TEST_F(SliceWatcherTest, WhatThereIsNoRoomForIsThereAndUnread) {
 }
 
 // What others have written into its metadata does not make a slice another's, or none.
-TEST_F(SliceWatcherTest, OneThatOthersHaveGrownIsThereAndUnread) {
+TEST_F(SliceWatcherTest, MarksASliceThatGrewAsUnread) {
   for (const bool watch_list : {true, false}) {
     cluster.watch_list = watch_list;
     put_slice("mine", "drv.example", "n1", "1");

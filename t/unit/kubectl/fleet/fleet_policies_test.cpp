@@ -72,7 +72,7 @@ std::string told(const JudgedNode& before, const JudgedNode& after) {
 }
 
 // Red when an edit is said to change something else than the daemon of the node would make of it.
-TEST(FleetPolicies, AnEditIsJudgedByTheRealDecisionOverWhatTheNodeReports) {
+TEST(FleetPolicies, JudgesAnEditByTheRealDecisionOverReports) {
   const FleetPolicies now = policies({sriov("a", "{pfNames: [\"ens1f0#0-1\"]}")});
   const reports::NodeReport by = report("offered", {"a"});
   FleetPolicies edited = now;
@@ -85,7 +85,7 @@ TEST(FleetPolicies, AnEditIsJudgedByTheRealDecisionOverWhatTheNodeReports) {
 }
 
 // Red when an exclude that nobody can understand is said to take away what it leaves where it is.
-TEST(FleetPolicies, AnExcludeThatCannotBeUnderstoodTakesNothingAway) {
+TEST(FleetPolicies, AnInvalidExcludeWithdrawsNothing) {
   const FleetPolicies now = policies({sriov("a", "{pfNames: [ens1f0]}"), exposure("p", "expose", "true")});
   const reports::NodeReport by = report("offered", {"a"});
   const JudgedNode before = judged(now, by);
@@ -103,7 +103,7 @@ TEST(FleetPolicies, AnExcludeThatCannotBeUnderstoodTakesNothingAway) {
 }
 
 // Red when a file that says what there is already counts as an edit, so that nodes are told of that it does not touch.
-TEST(FleetPolicies, WhoWroteAPolicyWhenAndInWhichLineIsNoEdit) {
+TEST(FleetPolicies, IgnoresMetadataThatIsNoEdit) {
   const auto stored = [](const kube::Json& one) { return *kube::decode_json(kube::encode_json(one)); };
   const FleetPolicies now =
       policies({stored(sriov("a", "{pfNames: [ens1f0]}")), stored(exposure("x", "expose", "true"))});
@@ -123,7 +123,7 @@ TEST(FleetPolicies, WhoWroteAPolicyWhenAndInWhichLineIsNoEdit) {
 }
 
 // Red when a file that kubectl apply takes cannot be asked about, because a Namespace is in it.
-TEST(FleetPolicies, ObjectsOfOtherKindsBesideAnEditArePassedOver) {
+TEST(FleetPolicies, IgnoresObjectsOfOtherKinds) {
   const FleetPolicies now(kDrivers, "ours");
   const std::string space = "apiVersion: v1\nkind: Namespace\nmetadata: {name: apps}\n";
   const std::string policy =
@@ -138,7 +138,7 @@ TEST(FleetPolicies, ObjectsOfOtherKindsBesideAnEditArePassedOver) {
 }
 
 // Red when an edit that cannot be understood is taken for none.
-TEST(FleetPolicies, WhatIsNoEditIsRefused) {
+TEST(FleetPolicies, RefusesOtherFiles) {
   const auto wrong = [](const std::string& text) {
     const auto edited = edited_by(text, FleetPolicies(kDrivers, "ours"));
     return edited ? "" : edited.error().what;
@@ -164,7 +164,7 @@ TEST(FleetPolicies, WhatIsNoEditIsRefused) {
       "remove one of the two");
 }
 
-TEST(FleetPolicies, AnEntryThatGoesToAnotherPolicyIsAnotherEntry) {
+TEST(FleetPolicies, AnEntryOfAnotherPolicyIsAnotherEntry) {
   const FleetPolicies now = policies({sriov("a", "{pfNames: [\"ens1f0#0\"]}")});
   FleetPolicies edited = now;
   edited.put(sriov("b", "{vendors: [\"8086\"], pfNames: [\"ens1f0#0\"]}", "  priority: 10\n"));
@@ -176,7 +176,7 @@ TEST(FleetPolicies, AnEntryThatGoesToAnotherPolicyIsAnotherEntry) {
   EXPECT_EQ(changes[0].attributes, std::vector<std::string>{"sriov.example/resourceName: \"a\" -> \"b\""});
 }
 
-TEST(FleetPolicies, AnExcludeTakesWhatItExcludes) {
+TEST(FleetPolicies, AnExcludeWithdrawsItsDevices) {
   const FleetPolicies now = policies({sriov("a", "{vendors: [\"8086\"]}")});
   FleetPolicies edited = now;
   edited.put(exposure("hide", "exclude", "device.attributes[\"dra.example\"].vfIndex == 2"));
@@ -185,7 +185,7 @@ TEST(FleetPolicies, AnExcludeTakesWhatItExcludes) {
 }
 
 // Red when something is concluded from a report that does not have it.
-TEST(FleetPolicies, WhatCannotBeJudgedIsSaid) {
+TEST(FleetPolicies, ReportsNodesThatCannotBeJudged) {
   const FleetPolicies now = policies({sriov("a", "{pfNames: [ens1f0]}")});
   const auto why = [&](const reports::NodeReport& by) {
     return cannot_be_judged(by, kNode, *now.set(), judged(now, by));
@@ -204,7 +204,7 @@ TEST(FleetPolicies, WhatCannotBeJudgedIsSaid) {
   EXPECT_EQ(why(report("held-back", {"a"})), "");  // a gate of the moment
 }
 
-TEST(FleetPolicies, AFactThatNoReportHasIsNamed) {
+TEST(FleetPolicies, NamesAFactThatNoReportHas) {
   const FleetPolicies of =
       policies({exposure("m", "expose", "device.attributes[\"dra.example\"].mac == \"x\""),
                 exposure("vendor", "expose", "device.attributes[\"dra.example\"].vendor == \"macs\"")});
@@ -213,7 +213,7 @@ TEST(FleetPolicies, AFactThatNoReportHasIsNamed) {
   EXPECT_TRUE(unreported_facts(*of.set(), {"vendor"}).empty());
 }
 
-TEST(FleetPolicies, PoliciesOfOtherNamespacesAndKindsAreNotOurs) {
+TEST(FleetPolicies, IgnoresPoliciesOfOtherNamespacesAndKinds) {
   FleetPolicies of(kDrivers, "ours");
   EXPECT_FALSE(of.put(object("kind: SriovResourcePolicy\nmetadata: {name: a, namespace: theirs}\n")));
   EXPECT_FALSE(of.put(object("kind: ConfigMap\nmetadata: {name: a}\n")));
@@ -222,7 +222,7 @@ TEST(FleetPolicies, PoliciesOfOtherNamespacesAndKindsAreNotOurs) {
   EXPECT_EQ(describe(policies_selecting(*of.set(), kNode).at(0)), "SriovResourcePolicy ours/a");
 }
 
-TEST(PolicyTables, EachPolicyOnAllNodes) {
+TEST(PolicyTables, ShowsEachPolicyOnAllNodes) {
   const FleetPolicies of = policies(
       {sriov("a", "{pfNames: [\"ens1f0\"]}", "  priority: 5\n"), sriov("b", "{vendors: [\"8086\"]}"),
        sriov("elsewhere", "{vendors: [\"8086\"]}",
@@ -253,7 +253,7 @@ TEST(PolicyTables, EachPolicyOnAllNodes) {
 }
 
 // Red when a policy that some nodes have not applied does not say which, and why.
-TEST(PolicyTables, OfOnePolicyTheNodesThatHaveNotAppliedItAreNamed) {
+TEST(PolicyTables, NamesTheNodesThatHaveNotAppliedAPolicy) {
   FleetPolicies of(kDrivers, "ours");
   kube::Json edited = sriov("a", "{pfNames: [\"ens1f0\"]}");
   kube::Json meta = *edited.find("metadata");
@@ -285,7 +285,7 @@ TEST(PolicyTables, OfOnePolicyTheNodesThatHaveNotAppliedItAreNamed) {
   EXPECT_NE(policy_text(counts.rows().at(0), {}).find("  and 83 more nodes (-o wide)\n"), std::string::npos);
 }
 
-TEST(PolicyTables, TheDifferenceNamesEachNodeAndThoseThatCannotBeJudged) {
+TEST(PolicyTables, NamesChangedAndUnjudgedNodes) {
   FleetDiff diff;
   diff.changes["w"] = {{'+', "d", "0000-3b-01-0", "0000:3b:01.0", "", "P a", {}},
                        {'-', "d", "x", "x", "P a", "", {}},
@@ -306,7 +306,7 @@ TEST(PolicyTables, TheDifferenceNamesEachNodeAndThoseThatCannotBeJudged) {
 }
 
 // Red when 41 nodes with the same changes are 41 stanzas, or when a pod that would lose its device is not named.
-TEST(PolicyTables, EqualChangesAreOneStanzaAndWhoHasWhatGoesIsNamed) {
+TEST(PolicyTables, GroupsEqualChangesAndNamesAffectedClaims) {
   FleetDiff diff;
   for (int i = 1; i <= 12; ++i)
     diff.changes["worker-" + std::to_string(i)] = {{'-', "d", "x", "x", "P a", "", {}}};
@@ -338,7 +338,7 @@ TEST(PolicyTables, EqualChangesAreOneStanzaAndWhoHasWhatGoesIsNamed) {
 }
 
 // Red when a deletion is no edit, or when a name that may mean two policies deletes one of them.
-TEST(FleetPolicies, ADeletionIsJudgedLikeAnEdit) {
+TEST(FleetPolicies, JudgesADeletionLikeAnEdit) {
   const FleetPolicies now = policies({sriov("a", "{pfNames: [ens1f0]}"), exposure("a", "exclude", "false"),
                                       exposure("b", "exclude", "true")});
   const reports::NodeReport by = report("hidden", {"a"});
@@ -372,7 +372,7 @@ TEST(FleetPolicies, ADeletionIsJudgedLikeAnEdit) {
 }
 
 // Red when who may not list nodes or policies learns nothing of what nodes report.
-TEST(PolicyTables, WithoutNodesOrPoliciesItIsWhatNodesReport) {
+TEST(PolicyTables, ShowsReportsWithoutNodesOrPolicies) {
   const FleetPolicies of = policies({sriov("a", "{pfNames: [ens1f0]}")});
   const reports::NodeReport by = report("offered", {"a"});
   PolicyCounts without_nodes(of);
@@ -394,7 +394,7 @@ TEST(PolicyTables, WithoutNodesOrPoliciesItIsWhatNodesReport) {
 }
 
 // Red when an edit cannot be judged without permission to list nodes, though reports say which policies select theirs.
-TEST(FleetPolicies, WithoutLabelsReportsSayWhichPoliciesSelectANode) {
+TEST(FleetPolicies, UsesReportsForNodeSelectionWithoutLabels) {
   const FleetPolicies now = policies({sriov("a", "{pfNames: [ens1f0]}", "  nodeSelector: {zone: a}\n"),
                                       sriov("b", "{pfNames: [ens1f0]}", "  nodeSelector: {zone: b}\n")});
   const FleetPolicies edited = policies({sriov("a", "{pfNames: ['ens1f0#0']}", "  nodeSelector: {zone: a}\n"),
@@ -410,7 +410,7 @@ TEST(FleetPolicies, WithoutLabelsReportsSayWhichPoliciesSelectANode) {
 }
 
 // Red when a guess is made of what nobody can tell: whether a new policy, or a new selector, means the node.
-TEST(FleetPolicies, WithoutLabelsANewSelectorOfLabelsIsUnknown) {
+TEST(FleetPolicies, ReportsANewLabelSelectorAsUnknownWithoutLabels) {
   const FleetPolicies now = policies({sriov("a", "{pfNames: [ens1f0]}", "  nodeSelector: {zone: a}\n")});
   const auto why_not = [&](const std::string& more, const std::string& name) {
     FleetPolicies edited = now;
@@ -432,7 +432,7 @@ TEST(FleetPolicies, WithoutLabelsANewSelectorOfLabelsIsUnknown) {
 }
 
 // Red when an edit is judged over policies that may not be read.
-TEST(FleetPolicies, PoliciesThatMayNotBeReadLeaveTheirNodesUnjudged) {
+TEST(FleetPolicies, UnreadablePoliciesLeaveTheirNodesUnjudged) {
   const FleetPolicies known = policies({exposure("e", "expose", "true")});
   const std::set<std::string> unlisted = {"SriovResourcePolicy", "DeviceAttributes"};
   EXPECT_EQ(

@@ -45,7 +45,7 @@ struct FleetReadingTest : testing::Test, LateObjects {
 };
 
 // Red when a list whose pages the server has forgotten ends the command, or when what went meanwhile is told nevertheless.
-TEST_F(FleetReadingTest, AListThatTheServerHasForgottenBeginsAnewAndWhatWasToldOfItDoesNotCount) {
+TEST_F(FleetReadingTest, RestartsAnExpiredListAndDropsItsObjects) {
   pages.late = {{"nodes", 1}, {"resourceslices", 2}, {"nodedevicereports", 1}, {"resourceclaims", 1}};
   const std::map<std::string, std::pair<kube::Resource, std::string>> gone = {
       {"nodes", {kube::kNodes, "b"}},
@@ -66,7 +66,7 @@ TEST_F(FleetReadingTest, AListThatTheServerHasForgottenBeginsAnewAndWhatWasToldO
   EXPECT_EQ(cluster.count("list", "resourceslices"), 3u);
 }
 
-TEST_F(FleetReadingTest, WhatCannotBeReadIsSaidOnceHoweverOftenItIsListed) {
+TEST_F(FleetReadingTest, ReportsAnUnreadableObjectOnce) {
   cluster.put_text(kube::kResourceSlices, R"({"metadata":{"name":"broken"},"spec":{"driver":"d.example"}})");
   pages.late["resourceslices"] = 2;
   ASSERT_TRUE(read());
@@ -74,7 +74,7 @@ TEST_F(FleetReadingTest, WhatCannotBeReadIsSaidOnceHoweverOftenItIsListed) {
 }
 
 // Red when a list that is forbidden ends the command, or when what is missing for want of it is not named.
-TEST_F(FleetReadingTest, WhatMayNotBeListedIsNamedAndTheRestIsRead) {
+TEST_F(FleetReadingTest, NamesForbiddenListsAndReadsTheOthers) {
   cluster.install(kube::kLeases);
   cluster.install(kube::kDeviceExposurePolicies);
   const std::map<std::string, std::string> lacks = {
@@ -107,7 +107,7 @@ TEST_F(FleetReadingTest, WhatMayNotBeListedIsNamedAndTheRestIsRead) {
 }
 
 // Red when a daemon's Lease is not read in the namespace of the policies, or a policy that a node has not applied goes unseen.
-TEST_F(FleetReadingTest, LeasesAndPoliciesAreReadForEachNode) {
+TEST_F(FleetReadingTest, ReadsLeasesAndPoliciesOfEachNode) {
   cluster.install(kube::kLeases);
   cluster.install(kube::kDeviceExposurePolicies);
   cluster.clock = [] { return int64_t{1'795'220'000}; };
@@ -125,7 +125,7 @@ TEST_F(FleetReadingTest, LeasesAndPoliciesAreReadForEachNode) {
   EXPECT_FALSE(rows.at(1).silent_for);
 }
 
-TEST_F(FleetReadingTest, PoliciesThatMayNotBeListedAreNamed) {
+TEST_F(FleetReadingTest, NamesPoliciesThatMayNotBeListed) {
   cluster.install(kube::kDeviceExposurePolicies);
   cluster.deny("deviceexposurepolicies");
   FleetPolicies policies({"d.example", "e.example"}, "ns");
@@ -136,7 +136,7 @@ TEST_F(FleetReadingTest, PoliciesThatMayNotBeListedAreNamed) {
   EXPECT_EQ(unread.size(), 1u);
 }
 
-TEST_F(FleetReadingTest, AServerThatForgetsEachListIsNotAskedForEver) {
+TEST_F(FleetReadingTest, BoundsRestartsOfExpiredLists) {
   pages.late["resourceslices"] = 100;
   const auto told = read();
   ASSERT_FALSE(told);
@@ -144,7 +144,7 @@ TEST_F(FleetReadingTest, AServerThatForgetsEachListIsNotAskedForEver) {
   EXPECT_EQ(cluster.count("list", "resourceslices"), 3u);
 }
 
-TEST_F(FleetReadingTest, OfOneNodeToo) {
+TEST_F(FleetReadingTest, ReadsOneNode) {
   pages.late["resourceslices"] = 1;
   const auto slices = read_slices_of(objects, "a", unread);
   ASSERT_TRUE(slices);
@@ -171,7 +171,7 @@ struct FleetForgottenTest : FleetReadingTest {
   }
 };
 
-TEST_F(FleetForgottenTest, OfPoliciesThatHaveGoneNothingStays) {
+TEST_F(FleetForgottenTest, ForgetsDeletedPolicies) {
   const struct {
     const kube::Resource& kind;
     std::string name, spec;
@@ -201,7 +201,7 @@ TEST_F(FleetForgottenTest, OfPoliciesThatHaveGoneNothingStays) {
   }
 }
 
-TEST_F(FleetForgottenTest, OfNodesThatHaveGoneNothingStays) {
+TEST_F(FleetForgottenTest, ForgetsDeletedNodes) {
   forget(kube::kNodes, "b");
   NodeViews nodes;
   ASSERT_TRUE(read_node_views(objects, nodes, unread));
@@ -210,7 +210,7 @@ TEST_F(FleetForgottenTest, OfNodesThatHaveGoneNothingStays) {
 }
 
 // Red when a node is told twice.
-TEST_F(FleetForgottenTest, ANodeIsVisitedOnce) {
+TEST_F(FleetForgottenTest, VisitsANodeOnce) {
   cluster.put_text(kube::kNodes, R"({"metadata":{"name":"c"}})");
   NodeViews nodes;
   ASSERT_TRUE(read_node_views(objects, nodes, unread));
@@ -219,7 +219,7 @@ TEST_F(FleetForgottenTest, ANodeIsVisitedOnce) {
 }
 
 // Red when it is told that a node writes no report whose report cannot be read.
-TEST_F(FleetForgottenTest, AReportThatCannotBeReadIsSaid) {
+TEST_F(FleetForgottenTest, ReportsAnUnreadableReport) {
   NodeViews nodes;
   ASSERT_TRUE(read_node_views(objects, nodes, unread));
   std::string long_one = R"({"metadata":{"name":"b"},"status":[0)";

@@ -29,7 +29,7 @@ std::vector<NodeRow> three() {
   return out;
 }
 
-TEST(FleetTables, ARowANodeAndTheTotals) {
+TEST(FleetTables, PrintsARowPerNodeAndTotals) {
   const int64_t now = status::ms_of_utc("2026-11-21T00:20:41.000Z");
   EXPECT_EQ(nodes_text(three(), {.now_ms = now}),
             "NODE  POOLS  DEVICES  ALLOCATED  FREE  TAINTED  HIDDEN  VERSION  CHANGED  STATE\n"
@@ -39,7 +39,7 @@ TEST(FleetTables, ARowANodeAndTheTotals) {
             "3 nodes, 1 without slices, 1 failing: 12 devices, 6 allocated, 6 free, 0 tainted\n");
 }
 
-TEST(FleetTables, WideIsARowAPool) {
+TEST(FleetTables, WidePrintsARowPerPool) {
   auto rows = three();
   rows[1].pools.push_back({.driver = "e", .name = "p", .generation = 2, .slices = 1, .slices_wanted = 3});
   EXPECT_EQ(nodes_text(rows, {.is_wide = true}),
@@ -52,7 +52,7 @@ TEST(FleetTables, WideIsARowAPool) {
 }
 
 // Red when a name of others' steers the terminal, or an escape of ours stands where no terminal is.
-TEST(FleetTables, NamesNeverSteerATerminalAndColoursAreForTerminalsAlone) {
+TEST(FleetTables, EscapesNamesAndColoursTerminalsOnly) {
   std::vector<NodeRow> rows = {node("evil\x1b[2J\n", 1, 0)};
   rows[0].problems = {"\x1b]0;title\x07"};
   for (const std::string& text :
@@ -63,7 +63,7 @@ TEST(FleetTables, NamesNeverSteerATerminalAndColoursAreForTerminalsAlone) {
   EXPECT_EQ(coloured.find("\x1b[2J"), std::string::npos);
 }
 
-TEST(FleetTables, AsDataEachNodeHasItsPoolsAndWhatIsWrong) {
+TEST(FleetTables, DataContainsPoolsAndProblemsOfEachNode) {
   const kube::Json all = json_of(three());
   const kube::Json& first = (*all.find("nodes")->array())[0];
   EXPECT_EQ(
@@ -76,12 +76,12 @@ TEST(FleetTables, AsDataEachNodeHasItsPoolsAndWhatIsWrong) {
       R"({"nodes":3,"withoutSlices":1,"bad":1,"warning":0,"silent":0,"withoutKubeletPlugin":0,"usage":{"devices":12,"allocated":6,"free":6,"tainted":0}})");
 }
 
-TEST(FleetTables, ANameThatIsNoTextDoesNotSpoilTheData) {
+TEST(FleetTables, DataIsValidDespiteInvalidNames) {
   const std::string text = kube::encode_json(json_of({node("a\xff", 1, 0)}));
   EXPECT_NE(text.find("a\\\\xff"), std::string::npos) << text;
 }
 
-TEST(FleetTables, TopHasWhoeverIsBadFirstThenTheFullest) {
+TEST(FleetTables, TopSortsProblemsFirstThenTheFullest) {
   std::vector<NodeRow> rows = three();
   rows.push_back(node("d", 10, 9));
   const std::string text = top_text(rows, {});
@@ -95,7 +95,7 @@ TEST(FleetTables, TopHasWhoeverIsBadFirstThenTheFullest) {
             "c     0        0          0     .................... 0 %    no slices\n");
 }
 
-TEST(FleetTables, ColumnsAreThoseOfATerminal) {
+TEST(FleetTables, AlignsColumnsByTerminalWidth) {
   EXPECT_EQ(columns_of("ab"), 2u);
   EXPECT_EQ(columns_of("\u00e9"), 1u);
   EXPECT_EQ(columns_of("e\u0301"), 1u);

@@ -37,7 +37,7 @@ const NodeRow& row_of(const std::vector<NodeRow>& rows, const std::string& name)
 }
 
 // Red when what is had, tainted or gone counts as free, or the other way round.
-TEST(Fleet, CountsWhatEachNodeOffersAndWhoHasIt) {
+TEST(Fleet, CountsOfferedDevicesAndTheirClaims) {
   Fleet fleet({kDriver});
   fleet.put_node("a");
   fleet.put_slice(slice("s", "a", {{"1"}, {"2"}, {"3", true}, {"4", true}}));
@@ -69,7 +69,7 @@ FleetSlice slice_with_counters() {
 }
 
 // Red when the VFs of a PF that a pod has as a whole count as free, or the PF beside one of its VFs.
-TEST(Fleet, WhatItsCountersDoNotSufficeForIsNotFree) {
+TEST(Fleet, CountsDevicesWithoutFreeCountersAsUsed) {
   Fleet fleet({kDriver});
   fleet.put_node("a");
   fleet.put_slice(slice_with_counters());
@@ -80,7 +80,7 @@ TEST(Fleet, WhatItsCountersDoNotSufficeForIsNotFree) {
   EXPECT_EQ(row_of(fleet.rows(), "a").usage, (Usage{.devices = 4, .allocated = 1, .free = 2}));
 }
 
-TEST(Fleet, WhatIsOfAnotherCompatibilityGroupIsNotFree) {
+TEST(Fleet, CountsDevicesOfAnotherCompatibilityGroupAsUsed) {
   Fleet fleet({kDriver});
   fleet.put_node("a");
   const auto slice = decode_fleet_slice(
@@ -102,7 +102,7 @@ TEST(Fleet, WhatIsOfAnotherCompatibilityGroupIsNotFree) {
   EXPECT_EQ(row_of(fleet.rows(), "a").usage, (Usage{.devices = 3, .allocated = 1, .free = 1}));
 }
 
-TEST(Fleet, AClaimThatSaysSomethingElseHasWhatItSaysNow) {
+TEST(Fleet, UsesTheNewestContentOfAClaim) {
   Fleet fleet({kDriver});
   fleet.put_slice(slice("s", "a", {{"1"}, {"2"}}));
   fleet.put_claim(claim("ns/c", "a", {"1", "1"}));  // two shares of one device
@@ -114,7 +114,7 @@ TEST(Fleet, AClaimThatSaysSomethingElseHasWhatItSaysNow) {
 }
 
 // The scheduler gives nothing of such a pool away: red when it looks as if there were something to be had.
-TEST(Fleet, APoolOfWhichSlicesAreMissingIsMarkedAndNothingOfItIsFree) {
+TEST(Fleet, CountsNothingFreeInAnIncompletePool) {
   Fleet fleet({kDriver});
   fleet.put_node("a");
   fleet.put_slice(slice("new-1", "a", {{"1"}, {"2"}}, 2, 2));
@@ -128,7 +128,7 @@ TEST(Fleet, APoolOfWhichSlicesAreMissingIsMarkedAndNothingOfItIsFree) {
   EXPECT_EQ(row_of(fleet.rows(), "a").usage.free, 3u);
 }
 
-TEST(Fleet, ANodeWithoutSlicesAndSlicesWithoutANodeAreMarked) {
+TEST(Fleet, MarksNodesWithoutSlicesAndSlicesWithoutANode) {
   Fleet fleet({kDriver});
   fleet.put_node("empty");
   fleet.put_slice(slice("s", "gone", {{"1"}}));
@@ -147,7 +147,7 @@ TEST(Fleet, ANodeWithoutSlicesAndSlicesWithoutANodeAreMarked) {
 }
 
 // Red when pods that hold devices of a node that has withdrawn everything look like none.
-TEST(Fleet, WhatIsHeldOfAPoolThatIsGoneIsToldOnItsNode) {
+TEST(Fleet, ShowsDevicesHeldFromADeletedPool) {
   Fleet fleet({kDriver});
   fleet.put_node("a");
   fleet.put_claim(claim("ns/c", "a", {"1", "2"}));
@@ -161,7 +161,7 @@ TEST(Fleet, WhatIsHeldOfAPoolThatIsGoneIsToldOnItsNode) {
   EXPECT_EQ(totals_of(rows).without_slices, 1u);
 }
 
-TEST(Fleet, WhereNodesAreNotKnownThoseWithSlicesAreThere) {
+TEST(Fleet, ListsNodesWithSlicesIfNodesAreUnknown) {
   Fleet fleet({kDriver});
   fleet.set_knows_nodes(false);
   fleet.put_slice(slice("s", "a", {{"1"}}));
@@ -169,7 +169,7 @@ TEST(Fleet, WhereNodesAreNotKnownThoseWithSlicesAreThere) {
   EXPECT_FALSE(row_of(fleet.rows(), "a").is_bad);
 }
 
-TEST(Fleet, WhatANodeReportsStandsBesideWhatItOffers) {
+TEST(Fleet, ShowsTheReportBesideTheOffer) {
   Fleet fleet({kDriver});
   fleet.put_node("a");
   fleet.put_slice(slice("s", "a", {{"1"}}));
@@ -190,7 +190,7 @@ TEST(Fleet, WhatANodeReportsStandsBesideWhatItOffers) {
   EXPECT_FALSE(row.is_bad);
 }
 
-TEST(Fleet, WhoHasWhatIsKnownByNode) {
+TEST(Fleet, ListsClaimsByNode) {
   Fleet fleet({kDriver});
   fleet.put_claim(claim("ns/c", "a", {"1"}));
   fleet.put_claim(claim("ns/d", "a/0000-03-00-0", {"2"}));
@@ -239,7 +239,7 @@ TEST(Fleet, ADaemonThatDoesNotRenewItsLeaseIsSilent) {
   EXPECT_EQ(health_of(row_of(fleet.rows(), "dead")), "ok");
 }
 
-TEST(Fleet, AStateEndsWithAWholeWord) {
+TEST(Fleet, TruncatesAStateAtAWord) {
   NodeRow row;
   row.problems = {
       "pool worker-1/0000-3b-00-0-of-some-length: 12 allocated but no longer offered by any policy of the cluster"};
@@ -250,7 +250,7 @@ TEST(Fleet, AStateEndsWithAWholeWord) {
 }
 
 // Red when a node on which pods with claims hang is "ok", or one of an older daemon, which does not say, is not.
-TEST(Fleet, ANodeWhoseKubeletPluginIsOffSaysSo) {
+TEST(Fleet, ReportsADisabledKubeletPlugin) {
   Fleet fleet({kDriver});
   for (const char* state : {"on", "off", "waiting", ""}) {
     const std::string node = std::string("n-") + state;
@@ -272,7 +272,7 @@ TEST(Fleet, ANodeWhoseKubeletPluginIsOffSaysSo) {
 }
 
 // Red when a node that has not seen an edit, a new policy or a deletion looks like one that has, or when policies of other nodes count.
-TEST(Fleet, ANodeThatHasNotAppliedAPolicySaysSo) {
+TEST(Fleet, ReportsAPolicyThatANodeHasNotApplied) {
   Fleet fleet({kDriver});
   fleet.put_node(kube::NodeView{"a", {{"zone", "x"}}});
   fleet.put_slice(slice("s", "a", {{"1"}}));
@@ -297,7 +297,7 @@ TEST(Fleet, ANodeThatHasNotAppliedAPolicySaysSo) {
 
 // Red when each edit makes a whole fleet look behind while its reports are on their way, or when a report without room for all
 // policies counts as one that does not know the rest.
-TEST(Fleet, AnEditThatIsOnItsWayIsNoLag) {
+TEST(Fleet, ARecentEditIsNoLag) {
   Fleet fleet({kDriver});
   fleet.put_node("a");
   auto report = reporting("a", {of_exposure("p", 1)});
@@ -317,7 +317,7 @@ TEST(Fleet, AnEditThatIsOnItsWayIsNoLag) {
 }
 
 // Red when a daemon that follows another namespace is said to be behind.
-TEST(Fleet, NothingIsConcludedFromPoliciesOfAnotherNamespace) {
+TEST(Fleet, IgnoresPoliciesOfAnotherNamespace) {
   Fleet fleet({kDriver});
   fleet.put_node("a");
   reports::PolicyReport elsewhere{.policy = {"SriovResourcePolicy", "other", "p"}, .generation = 1};
@@ -327,7 +327,7 @@ TEST(Fleet, NothingIsConcludedFromPoliciesOfAnotherNamespace) {
   EXPECT_TRUE(row_of(fleet.rows(), "a").behind.empty());
 }
 
-TEST(Fleet, NodesAreSortedAsPeopleSort) {
+TEST(Fleet, SortsNodesNaturally) {
   Fleet fleet({kDriver});
   for (const char* node : {"worker-10", "worker-2", "worker-1"}) fleet.put_node(node);
   std::vector<std::string> names;
@@ -335,7 +335,7 @@ TEST(Fleet, NodesAreSortedAsPeopleSort) {
   EXPECT_EQ(names, (std::vector<std::string>{"worker-1", "worker-2", "worker-10"}));
 }
 
-TEST(Fleet, AStateIsShortAndSaysHowMuchMoreThereIs) {
+TEST(Fleet, ShortensAStateAndCountsTheRest) {
   NodeRow row;
   EXPECT_EQ(state_of(row), "ok");
   row.report = FleetReport{.waits_for = "configuration: node"};
@@ -348,7 +348,7 @@ TEST(Fleet, AStateIsShortAndSaysHowMuchMoreThereIs) {
 }
 
 // Red when who may not list slices or claims gets numbers that are none.
-TEST(Fleet, WhatMayNotBeReadIsUnknownAndNotNone) {
+TEST(Fleet, ReportsForbiddenDataAsUnknown) {
   Fleet fleet({kDriver});
   fleet.put_node("a");
   fleet.set_knows_slices(false);
@@ -373,7 +373,7 @@ Result<FleetSlice> decoded(const std::string& yaml) {
   return decode_fleet_slice(kube::decode_yaml(yaml).documents.at(0));
 }
 
-TEST(Fleet, ASliceIsReadAsFarAsItIsCounted) {
+TEST(Fleet, DecodesASliceAsFarAsNeeded) {
   const auto slice = decoded(
       "metadata: {name: s}\n"
       "spec: {driver: d, nodeName: worker, pool: {name: p, generation: 3, resourceSliceCount: 2},\n"
@@ -388,7 +388,7 @@ TEST(Fleet, ASliceIsReadAsFarAsItIsCounted) {
                                 .devices = {{"one"}, {"two", true}}}));
 }
 
-TEST(Fleet, ASliceThatCannotBeCountedIsNamed) {
+TEST(Fleet, NamesASliceThatCannotBeCounted) {
   EXPECT_EQ(decoded("spec: {driver: d, pool: {name: p}}\n").error().what, "a ResourceSlice without a name");
   EXPECT_EQ(decoded("metadata: {name: s}\nspec: {pool: {name: p}}\n").error().what,
             "ResourceSlice s: spec.driver is missing");

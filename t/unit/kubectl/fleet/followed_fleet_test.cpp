@@ -37,7 +37,7 @@ struct FollowedFleetTest : testing::Test {
   std::optional<FollowedFleet> followed;
 };
 
-TEST_F(FollowedFleetTest, IsWholeOnceEachHasAnswered) {
+TEST_F(FollowedFleetTest, IsCompleteOnceEachListHasAnswered) {
   follow();
   EXPECT_TRUE(followed->is_whole());
   EXPECT_EQ(followed->note() + followed->refusal(), "");
@@ -49,7 +49,7 @@ TEST_F(FollowedFleetTest, IsWholeOnceEachHasAnswered) {
 }
 
 // Red when who may not list nodes sees nothing, or their slices as orphans.
-TEST_F(FollowedFleetTest, WhoMayNotListNodesSeesThoseThatHaveSlices) {
+TEST_F(FollowedFleetTest, ShowsNodesWithSlicesWithoutPermissionForNodes) {
   cluster.deny("nodes");
   follow();
   EXPECT_TRUE(followed->is_whole());
@@ -61,7 +61,7 @@ TEST_F(FollowedFleetTest, WhoMayNotListNodesSeesThoseThatHaveSlices) {
 }
 
 // Red when who may not read everything sees nothing, or does not learn what is missing.
-TEST_F(FollowedFleetTest, WhatMayNotBeReadIsNamedAndTheRestIsShown) {
+TEST_F(FollowedFleetTest, NamesForbiddenDataAndShowsTheRest) {
   cluster.deny("resourceclaims");
   cluster.deny("leases");
   follow();
@@ -75,7 +75,7 @@ TEST_F(FollowedFleetTest, WhatMayNotBeReadIsNamedAndTheRestIsShown) {
   EXPECT_EQ(followed->fleet().rows().at(0).usage.devices, 1u);
 }
 
-TEST_F(FollowedFleetTest, WhoMayReadNothingOfItIsRefused) {
+TEST_F(FollowedFleetTest, RefusesAUserWithoutAnyPermission) {
   for (const char* plural : {"nodes", "resourceslices", "nodedevicereports"}) cluster.deny(plural);
   follow();
   EXPECT_FALSE(followed->is_whole());
@@ -101,7 +101,7 @@ struct SilenceTest : FollowedFleetTest {
 };
 
 // Red when a daemon that dies is shown as alive for more than two minutes, or when each renewal draws the page anew.
-TEST_F(SilenceTest, ADaemonThatDiesIsSeenWithinTwoMinutes) {
+TEST_F(SilenceTest, DetectsADeadDaemonWithinTwoMinutes) {
   follow();
   EXPECT_FALSE(is_silent());
   const uint64_t before = followed->moment();
@@ -117,7 +117,7 @@ TEST_F(SilenceTest, ADaemonThatDiesIsSeenWithinTwoMinutes) {
 }
 
 // Red when an outage of the API server, in which no Lease can be renewed, shows a whole fleet as silent.
-TEST_F(SilenceTest, AnOutageOfTheApiServerIsNoSilence) {
+TEST_F(SilenceTest, IgnoresAnOutageOfTheApiServer) {
   follow();
   cluster.set_network(fake::FakeCluster::Network::kRefused);
   scheduler.advance(Millis{600'000});
@@ -130,7 +130,7 @@ TEST_F(SilenceTest, AnOutageOfTheApiServerIsNoSilence) {
 }
 
 // Red when what is shown is old, and nobody says so.
-TEST_F(FollowedFleetTest, WhatMayNotBeReadAnyMoreIsSaidToBeOld) {
+TEST_F(FollowedFleetTest, MarksDataAsOldAfterALostPermission) {
   follow();
   cluster.deny("nodedevicereports");
   cluster.expire_watches("nodedevicereports");
@@ -139,7 +139,7 @@ TEST_F(FollowedFleetTest, WhatMayNotBeReadAnyMoreIsSaidToBeOld) {
   EXPECT_NE(followed->note().find("nodedevicereports"), std::string::npos) << followed->note();
 }
 
-TEST_F(FollowedFleetTest, WithoutReportsThereAreNone) {
+TEST_F(FollowedFleetTest, ShowsNoReportsIfThereAreNone) {
   cluster.uninstall(kube::kNodeDeviceReports);
   follow();
   EXPECT_TRUE(followed->is_whole());

@@ -27,7 +27,7 @@ kube::Device vf(const std::string& name, const std::string& pci, const std::stri
   return out;
 }
 
-TEST(NodeDevices, AVfOfAPfThatAPodHasAsAWholeIsUsedUp) {
+TEST(NodeDevices, AVfOfAnAllocatedPfIsUsed) {
   kube::Device pf = vf("pf", "0000:03:00.0", ""), one = vf("a", "0000:03:00.1", "p0");
   pf.consumes_counters = {{"pf", {{"slots", kube::Quantity(2)}}}};
   one.consumes_counters = {{"pf", {{"slots", kube::Quantity(1)}}}};
@@ -41,7 +41,7 @@ TEST(NodeDevices, AVfOfAPfThatAPodHasAsAWholeIsUsedUp) {
   EXPECT_EQ(line.why, "takes 1 of counter pf/slots of pool n, and 0 is left");
 }
 
-TEST(NodeDevices, AVfOfAnotherCompatibilityGroupIsUsedUp) {
+TEST(NodeDevices, AVfOfAnotherCompatibilityGroupIsUsed) {
   kube::Device pf = vf("pf", "0000:03:00.0", ""), one = vf("a", "0000:03:00.1", "p0");
   pf.consumes_counters = {{"pf", {{"whole", kube::Quantity(1)}}, {"whole"}}};
   one.consumes_counters = {{"pf", {{"parts", kube::Quantity(1)}}, {"parts"}}};
@@ -55,7 +55,7 @@ TEST(NodeDevices, AVfOfAnotherCompatibilityGroupIsUsedUp) {
             "its compatibility groups of counter set pf of pool n are not those of the devices in use");
 }
 
-TEST(NodeDevices, EachHasItsHardwareAndWhoHasIt) {
+TEST(NodeDevices, ShowsHardwareAndClaimOfEachDevice) {
   kube::Device tainted = vf("c", "0000:03:00.3", "p0");
   tainted.taints = {{"k", "v", "NoSchedule"}};
   kube::Device link;
@@ -87,7 +87,7 @@ TEST(NodeDevices, EachHasItsHardwareAndWhoHasIt) {
 }
 
 // Red when what pods hold of a node that offers nothing any more is not told.
-TEST(NodeDevices, WhatIsHeldOfAPoolThatIsGoneIsTold) {
+TEST(NodeDevices, ShowsDevicesHeldFromADeletedPool) {
   Fleet fleet({kDrivers.sriov, kDrivers.exposure});
   fleet.put_claim({.id = "ns/x",
                    .devices = {{kDrivers.sriov, "n", "a"},

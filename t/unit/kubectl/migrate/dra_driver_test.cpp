@@ -48,7 +48,7 @@ std::string compared(const std::vector<Made>& objects, const kube::NodeView& nod
   return out;
 }
 
-TEST(DraDriver, APolicyGoesOverAsItIs) {
+TEST(DraDriver, KeepsAPolicyUnchanged) {
   const Read got = read("SriovResourcePolicy", {"{configs: [{resourceFilters: [{vendors: ['8086']}]}]}"});
   EXPECT_EQ(got.texts(), "");
   EXPECT_EQ(
@@ -59,7 +59,7 @@ TEST(DraDriver, APolicyGoesOverAsItIs) {
             "3b:00.1 (no resource name)\n3b:00.2 (no resource name)\n3b:00.3 (no resource name)\n");
 }
 
-TEST(DraDriver, WhatThatDriverPassesOverIsSaidAndShown) {
+TEST(DraDriver, ReportsAndShowsPoliciesThatTheDriverIgnores) {
   const Read drivers =
       read("SriovResourcePolicy", {"{configs: [{resourceFilters: [{drivers: [vfio-pci]}]}]}"});
   fixture::expect_golden(drivers.texts());
@@ -78,7 +78,7 @@ TEST(DraDriver, WhatThatDriverPassesOverIsSaidAndShown) {
   EXPECT_EQ(compared(ranges.objects), "3b:00.2 ()->((no resource name))\n");
 }
 
-TEST(DraDriver, AFilterOfBeforeBecomesAPolicyThatOffersWhatItNames) {
+TEST(DraDriver, ConvertsAnOldFilterToAPolicy) {
   const Read got =
       read("SriovResourceFilter",
            {"{nodeSelector: {}, configs: [{resourceName: r, resourceFilters: [{pfNames: [ens1f0], "
@@ -90,7 +90,7 @@ TEST(DraDriver, AFilterOfBeforeBecomesAPolicyThatOffersWhatItNames) {
             "3b:00.1 r\n3b:00.2 ((no resource name))->()\n3b:00.3 ((no resource name))->()\n");
 }
 
-TEST(DraDriver, OfSeveralFiltersForANodeNoneCounted) {
+TEST(DraDriver, SeveralFiltersForANodeOfferNothing) {
   const Read got =
       read("SriovResourceFilter", {"{configs: [{resourceName: a, resourceFilters: [{vendors: ['8086']}]}]}",
                                    "{configs: [{resourceName: b, resourceFilters: [{vendors: ['8086']}]}]}"});
@@ -98,7 +98,7 @@ TEST(DraDriver, OfSeveralFiltersForANodeNoneCounted) {
   EXPECT_EQ(compared(got.objects).substr(0, 34), "3b:00.1 ((no resource name))->(a)\n");
 }
 
-TEST(DraDriver, WhatValidateRefusesIsAnError) {
+TEST(DraDriver, ReportsErrorsOfValidate) {
   const Read got = read("SriovResourcePolicy", {"{configs: [{resourceFilters: [{vendor: ['8086']}]}]}"});
   EXPECT_TRUE(got.complaints.has_errors());
   fixture::expect_golden(got.texts());

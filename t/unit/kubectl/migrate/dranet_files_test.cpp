@@ -70,7 +70,7 @@ std::string config(const std::string& parameters, const std::string& requests = 
          "opaque: {driver: dra.net, parameters: " + parameters + "}}";
 }
 
-TEST_F(DranetFiles, AClassAClaimAndThePolicy) {
+TEST_F(DranetFiles, PrintsAClassAClaimAndThePolicy) {
   const Answer all = moved(
       {kDaemon, kClass,
        claim("{requests: [" + request("nic", R"(device.attributes["dra.net"].ifName == "rail0")") + "]}",
@@ -86,7 +86,7 @@ TEST_F(DranetFiles, AClassAClaimAndThePolicy) {
     EXPECT_FALSE(all.out.find(text) != std::string::npos) << text << all.out;
 }
 
-TEST_F(DranetFiles, WhatIsLostIsNamedWithFieldValueReasonAndRemedy) {
+TEST_F(DranetFiles, NamesEachLossWithFieldValueReasonAndRemedy) {
   const Answer lost = moved({kDaemon, kClass,
                              claim("{requests: [" + request("nic") + "], config: [" +
                                    config("{interface: {gsoMaxSize: 65536, mtu: 1400}}") + "]}")});
@@ -101,7 +101,7 @@ TEST_F(DranetFiles, WhatIsLostIsNamedWithFieldValueReasonAndRemedy) {
   EXPECT_TRUE(lost.says("mtu: 1400\n"));
 }
 
-TEST_F(DranetFiles, ASelectorIsNeverWidened) {
+TEST_F(DranetFiles, NeverWidensASelector) {
   const Answer kept =
       moved({kDaemon, kClass,
              claim("{requests: [" +
@@ -114,7 +114,7 @@ TEST_F(DranetFiles, ASelectorIsNeverWidened) {
 }
 
 // dranet obeys the first configuration for a request, and those of the class before.
-TEST_F(DranetFiles, OneConfigurationCountsForARequest) {
+TEST_F(DranetFiles, AppliesOneConfigurationPerRequest) {
   const Answer two = moved(
       {kDaemon, kClass,
        claim("{requests: [" + request("a") + ", " + request("b") + ", " + request("g", "", "gpus") +
@@ -138,7 +138,7 @@ TEST_F(DranetFiles, OneConfigurationCountsForARequest) {
 }
 
 // Without network no interface moves; dranet moves each.
-TEST_F(DranetFiles, EachRequestGetsItsInterface) {
+TEST_F(DranetFiles, EachRequestHasItsInterface) {
   const Answer mixed = moved({kDaemon, kClass,
                               claim("{requests: [" + request("a") + ", " + request("b") + "], config: [" +
                                     config("{interface: {mtu: 1400}}", "a") + "]}")});
@@ -167,14 +167,14 @@ TEST_F(DranetFiles, ConstraintsAndAlternatives) {
     EXPECT_TRUE(all.says(text)) << text << all.out << all.err;
 }
 
-TEST_F(DranetFiles, APolicyAllowsMacAddressesWhereClaimsHaveThem) {
+TEST_F(DranetFiles, APolicyAllowsMacAddressesThatClaimsSet) {
   const Answer mac = moved({kDaemon, kClass,
                             claim("{requests: [" + request("nic") + "], config: [" +
                                   config("{interface: {hardwareAddr: '02:00:00:00:00:09'}}") + "]}")});
   EXPECT_TRUE(mac.says("allow:\n  - mac\n")) << mac.out;
 }
 
-TEST_F(DranetFiles, VirtualInterfacesAreOfferedByName) {
+TEST_F(DranetFiles, OffersVirtualInterfacesByName) {
   const Answer named =
       moved({kClass, claim("{requests: [" +
                            request("nic", R"(device.attributes["dra.net"].ifName == "dummy7")") + "]}")});
@@ -184,7 +184,7 @@ TEST_F(DranetFiles, VirtualInterfacesAreOfferedByName) {
   EXPECT_FALSE(moved({kClass}).says("includeVirtual: true"));
 }
 
-TEST_F(DranetFiles, TheOldFormOfClaimsIsReadAndTheNewOnePrinted) {
+TEST_F(DranetFiles, ReadsTheOldFormOfClaims) {
   const Answer old = moved(
       {kDaemon, kClass,
        "apiVersion: resource.k8s.io/v1beta1\nkind: ResourceClaim\nmetadata: {name: old}\nspec: {devices: {requests: [{name: nic, deviceClassName: rails, count: 2}]}}"});
@@ -219,7 +219,7 @@ TEST_F(DranetFiles, ErrorsPrintNothing) {
   EXPECT_TRUE(run({kClass}).says("--check does not compare with dranet"));
 }
 
-TEST_F(DranetFiles, ClaimsOfOthersAreNotPrinted) {
+TEST_F(DranetFiles, OmitsClaimsOfOtherDrivers) {
   const std::string made =
       "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: p-nic-x, annotations: {resource.kubernetes.io/pod-claim-name: nic}}\n"
       "spec: {devices: {requests: [" +
@@ -231,7 +231,7 @@ TEST_F(DranetFiles, ClaimsOfOthersAreNotPrinted) {
 }
 
 // kubectl get resourceclaims prints their status, and their class may be in no file.
-TEST_F(DranetFiles, AnAllocatedClaimNamesItsDriver) {
+TEST_F(DranetFiles, NamesTheDriverOfAnAllocatedClaim) {
   const std::string status =
       "status: {allocation: {devices: {results: [{request: g, driver: gpu.nvidia.com, pool: n, device: d}, "
       "{request: nic, driver: dra.net, pool: n, device: e}]}}}\n";
@@ -247,7 +247,7 @@ TEST_F(DranetFiles, AnAllocatedClaimNamesItsDriver) {
   EXPECT_TRUE(run({made}).says("it is made from a ResourceClaimTemplate for a pod"));
 }
 
-TEST_F(DranetFiles, NodesOfTheDaemonSetAndTheChartsValues) {
+TEST_F(DranetFiles, UsesNodesOfTheDaemonSetAndChartValues) {
   std::string affinity = kDaemon;
   affinity.replace(
       affinity.find("nodeSelector: {pool: rails}"), 27,

@@ -28,7 +28,7 @@ std::vector<std::string> lost(const std::string& yaml) {
 }
 using Texts = std::vector<std::string>;
 
-TEST(DranetNetwork, FieldsWithACounterpart) {
+TEST(DranetNetwork, ConvertsFieldsWithACounterpart) {
   const auto out = converted(R"(
 interface: {name: data0, mtu: 9000, hardwareAddr: 02-00-00-00-00-2A, addresses: [198.51.100.7/25, "2001:db8:7::1/64"], dhcp: false}
 routes: [{destination: 203.0.113.77/24, gateway: 198.51.100.1}, {destination: 192.0.2.0/26, scope: 253}, {destination: "::/0", gateway: "fe80::1", table: 254}]
@@ -43,7 +43,7 @@ ethtool: {features: {}}
   EXPECT_TRUE(out.sets_mac && out.names_interface && out.has_addresses);
 }
 
-TEST(DranetNetwork, NothingMovesTheInterfaceAsItIs) {
+TEST(DranetNetwork, AnEmptyConfigurationMovesTheInterfaceUnchanged) {
   EXPECT_EQ(network("{}"), "{}");
   EXPECT_EQ(network("interface: {}"), "{}");
   const auto out = convert_network(kube::Json(), "rail3");
@@ -51,7 +51,7 @@ TEST(DranetNetwork, NothingMovesTheInterfaceAsItIs) {
   EXPECT_EQ(convert_network(kube::Json(), "eth0").parameters.text("ifName"), "") << "a pod's own";
 }
 
-TEST(DranetNetwork, EachFieldWithoutACounterpartIsNamed) {
+TEST(DranetNetwork, NamesEachFieldWithoutACounterpart) {
   EXPECT_EQ(lost(R"(
 profile: fabric-a
 interface: {name: eth0, dhcp: true, gsoMaxSize: 65536, groMaxSize: 1, gsoIPv4MaxSize: 2, groIPv4MaxSize: 3, disableEbpfPrograms: true, vrf: {name: red, table: 1007}}
@@ -68,7 +68,7 @@ ethtool: {features: {rx-checksum: false}, privateFlags: {a: true, b: false}}
           .empty());
 }
 
-TEST(DranetNetwork, TablesRulesNeighborsAndSysctls) {
+TEST(DranetNetwork, ConvertsTablesRulesNeighborsAndSysctls) {
   EXPECT_EQ(
       network(R"(
 interface: {addresses: [192.0.2.10/24], forwarding: true, arpIgnore: 1, arpAnnounce: 2}
@@ -87,7 +87,7 @@ neighbors: [{destination: 192.0.2.1, hardwareAddr: 02-00-00-00-00-0A}]
 }
 
 // In the main table a route of another one would carry other traffic.
-TEST(DranetNetwork, RoutesOfOtherTablesAreLeftOut) {
+TEST(DranetNetwork, OmitsRoutesOfOtherTables) {
   const auto vrf = converted(R"(
 interface: {addresses: [192.0.2.2/24], vrf: {name: red}}
 routes: [{destination: 0.0.0.0/0, gateway: 192.0.2.1}]
@@ -96,7 +96,7 @@ routes: [{destination: 0.0.0.0/0, gateway: 192.0.2.1}]
   EXPECT_EQ(vrf.parameters.find({"network", "routes"}), nullptr);
 }
 
-TEST(DranetNetwork, WhatDranetRefusesIsAnError) {
+TEST(DranetNetwork, RefusesConfigurationsThatDranetRefuses) {
   EXPECT_EQ(lost("interface: {Name: a, mtu: 1500}\nneighbours: []"),
             (Texts{"neighbours=[] error", "interface.Name=\"a\" error"}));
   EXPECT_EQ(lost("interface: [a]").size(), 1u);

@@ -43,7 +43,7 @@ bool matches(const std::string& text, const kube::Device& entry) {
   return evaluator.select(*program, cel::PublishedDevice(kOurs, entry)) == cel::Answer::Is::kTrue;
 }
 
-TEST(DranetSelector, NamesOfAttributesAreOurs) {
+TEST(DranetSelector, RenamesAttributes) {
   EXPECT_EQ(selector(R"(device.driver == "dra.net")"), R"(device.driver == "dra.networking")");
   EXPECT_EQ(selector(R"(device.driver in ['gpu.example.com', 'dra.net'])"),
             R"(device.driver in ['gpu.example.com', "dra.networking"])");
@@ -55,7 +55,7 @@ TEST(DranetSelector, NamesOfAttributesAreOurs) {
             R"(device.attributes["dra.networking"].?numVFs.orValue(0) > 3)");
 }
 
-TEST(DranetSelector, WhatIsNotDranetsStaysAsItIsWritten) {
+TEST(DranetSelector, KeepsOtherExpressionsUnchanged) {
   const std::string other = R"(device.attributes["gpu.example.com"].index < 2 && // dra.net
  "dra.network" in device.attributes)";
   EXPECT_EQ(selector(other), other);
@@ -64,7 +64,7 @@ TEST(DranetSelector, WhatIsNotDranetsStaysAsItIsWritten) {
 }
 
 // dranet publishes rdma of each device, and sliced only where it is known: an absent one would end the scheduler's attempt.
-TEST(DranetSelector, AnAbsentAttributeDoesNotEndTheAttempt) {
+TEST(DranetSelector, AnAbsentAttributeDoesNotEndTheConversion) {
   const kube::Device bare{.name = "d", .attributes = {{"dra.networking/type", std::string("bridge")}}};
   EXPECT_TRUE(matches(R"(device.attributes["dra.net"].rdma == false)", bare));
   EXPECT_TRUE(matches(R"(!device.attributes["dra.net"].sriov)", bare));
@@ -96,7 +96,7 @@ TEST(DranetSelector, ConditionsOverOtherAttributes) {
   EXPECT_FALSE(matches(R"(device.attributes["dra.net"].type == "bond")", vf));
 }
 
-TEST(DranetSelector, PartsWithoutACounterpartAreKeptAndNamed) {
+TEST(DranetSelector, KeepsAndNamesPartsWithoutACounterpart) {
   const std::string address = R"(device.attributes["dra.net"].ipv4.startsWith("192.0.2."))";
   EXPECT_EQ(selector(address), address);
   EXPECT_EQ(untranslated(address), std::vector<std::string>{"device.attributes['dra.net'].ipv4"});
@@ -114,7 +114,7 @@ TEST(DranetSelector, PartsWithoutACounterpartAreKeptAndNamed) {
       std::vector<std::string>{"device.attributes['dra.net'].rack"});
 }
 
-TEST(DranetSelector, TheInterfaceThatAloneMatches) {
+TEST(DranetSelector, FindsTheOnlyMatchingInterface) {
   const auto only = [](const std::string& text) { return translate_selector(text, kOurs)->only_interface; };
   EXPECT_EQ(
       only(R"(has(device.attributes["dra.net"].ifName) && device.attributes["dra.net"].ifName == "rail0")"),
@@ -131,7 +131,7 @@ TEST(DranetSelector, TheInterfaceThatAloneMatches) {
   EXPECT_EQ(names->interfaces, (std::vector<std::string>{"a0", "a1", "b"}));
 }
 
-TEST(DranetSelector, DevicesWithoutAnInterfaceAreKnown) {
+TEST(DranetSelector, RecognizesDevicesWithoutAnInterface) {
   const auto out = translate_selector(
       R"(device.attributes["dra.net"].pciDevice == 'Elastic Fabric Adapter (EFA)')", kOurs);
   EXPECT_TRUE(out->selects_without_interface && out->untranslated.empty()) << out->text;
@@ -141,7 +141,7 @@ TEST(DranetSelector, DevicesWithoutAnInterfaceAreKnown) {
   EXPECT_TRUE(translate_selector(R"(device.attributes["dra.net"].rdma)", kOurs)->selects_rdma);
 }
 
-TEST(DranetSelector, NoCelIsAnError) {
+TEST(DranetSelector, RefusesTextsThatAreNotCel) {
   EXPECT_FALSE(translate_selector(R"(device.attributes["dra.net"].rdma = true)", kOurs));
   EXPECT_FALSE(translate_filter("attributes[", kOurs));
 }
@@ -164,7 +164,7 @@ TEST(DranetFilter, ReadsTheAttributesOfTheHost) {
 }
 
 // dranet's default. No virtual interface is offered by itself, so that none is a veth.
-TEST(DranetFilter, KindsOfVirtualInterfacesAreFalse) {
+TEST(DranetFilter, TypesOfVirtualInterfacesAreFalse) {
   const auto out = translate_filter(
       R"(!("dra.net/type" in attributes) || attributes["dra.net/type"].StringValue != "veth")", kOurs);
   EXPECT_EQ(out->text, R"(!(has(device.attributes["dra.networking"].ifName)) || !(false))");
@@ -174,7 +174,7 @@ TEST(DranetFilter, KindsOfVirtualInterfacesAreFalse) {
       1u);
 }
 
-TEST(DranetFilter, AnAttributeWithoutCounterpartIsNamed) {
+TEST(DranetFilter, NamesAnAttributeWithoutACounterpart) {
   for (const char* text :
        {R"(attributes["dra.net/ipv4"].StringValue != "")",
         R"(attributes["gce.dra.net/block"].StringValue == "b")",

@@ -72,7 +72,7 @@ struct MigrateFiles : testing::Test {
 
 const std::string k01 = "01-check-no-matching-node/";
 
-TEST_F(MigrateFiles, ACheckForANodeThatNothingSelectsIsAnError) {
+TEST_F(MigrateFiles, ReportsACheckForANodeThatNothingSelects) {
   const Answer labels = check(k01 + "policies.yaml", "host.txt", "worker-1");
   EXPECT_EQ(labels.status, daemon::kExitError);
   for (const char* text :
@@ -89,14 +89,14 @@ TEST_F(MigrateFiles, ACheckForANodeThatNothingSelectsIsAnError) {
   EXPECT_EQ(check(k01 + "by-node.yaml", "host.txt", "worker-1").status, daemon::kExitSame);
 }
 
-TEST_F(MigrateFiles, TheHostnameLabelIsTheNodesName) {
+TEST_F(MigrateFiles, TreatsTheHostnameLabelAsTheNodesName) {
   const Answer same = check(k01 + "dra-policy.yaml", "host.txt", "worker-1");
   EXPECT_EQ(same.status, daemon::kExitSame);
   EXPECT_TRUE(same.says("4 devices, 0 differ")) << same.out;
   EXPECT_EQ(check(k01 + "dra-policy.yaml", "host.txt", "worker-2").status, daemon::kExitError);
 }
 
-TEST_F(MigrateFiles, ACheckWithoutLabelsThatAPolicyRequiresIsAnError) {
+TEST_F(MigrateFiles, ReportsACheckWithoutRequiredLabels) {
   const Answer unknown = check(k01 + "some.yaml");
   EXPECT_EQ(unknown.status, daemon::kExitError);
   EXPECT_TRUE(unknown.says("1 of 2 configurations are for labels that are not given")) << unknown.err;
@@ -115,7 +115,7 @@ TEST_F(MigrateFiles, VfioNodesFollowTheDriver) {
   EXPECT_FALSE(printed.says("driver: vfio-pci")) << printed.out;
 }
 
-TEST_F(MigrateFiles, SeveralPoliciesOfOneResourceAreObjectsOfTheirOwn) {
+TEST_F(MigrateFiles, PrintsSeveralPoliciesOfOneResourceSeparately) {
   const std::string file = "03-one-resource-several-policies/policies.yaml";
   const Answer rdma = run(file);
   EXPECT_EQ(rdma.status, daemon::kExitSame) << rdma.err;
@@ -135,7 +135,7 @@ TEST_F(MigrateFiles, TheOnlyKeyOfAConfigMapIsTheFile) {
   EXPECT_TRUE(files.says("data[intel.json] is named as a file")) << files.err;
 }
 
-TEST_F(MigrateFiles, WhatIsLostToADefaultRouteIsShown) {
+TEST_F(MigrateFiles, ShowsDevicesLostToADefaultRoute) {
   const Answer v6 = check("05-default-route-not-shown/config.json", "default-route-v6.txt");
   EXPECT_EQ(v6.status, daemon::kExitChanges);
   EXPECT_EQ(row(v6, "0000:3b:02.1"), "intel.com/net_a>-") << v6.out;
@@ -144,7 +144,7 @@ TEST_F(MigrateFiles, WhatIsLostToADefaultRouteIsShown) {
   EXPECT_EQ(row(v4, "0000:3b:0a.0"), "intel.com/net_a>-") << v4.out;
 }
 
-TEST_F(MigrateFiles, TheRemedyForNetFilterWorks) {
+TEST_F(MigrateFiles, PrintsAWorkingRemedyForNetFilter) {
   const Answer error = run("06-net-filter/policy.yaml");
   EXPECT_EQ(error.status, daemon::kExitError);
   EXPECT_TRUE(error.says("give the ConfigMap device-plugin-config")) << error.err;
@@ -156,7 +156,7 @@ TEST_F(MigrateFiles, TheRemedyForNetFilterWorks) {
 const std::string kStates = "06-net-filter/states.yaml";
 
 // 06: the operator resolves netFilter by the states of its nodes, and so does migrate.
-TEST_F(MigrateFiles, ANodeStateSaysWhichFunctionsANetFilterSelects) {
+TEST_F(MigrateFiles, ResolvesANetFilterByTheNodeState) {
   more_files = {kStates};
   const Answer printed = run("06-net-filter/by-network.yaml");
   EXPECT_EQ(printed.status, daemon::kExitSame) << printed.err;
@@ -174,7 +174,7 @@ TEST_F(MigrateFiles, ANodeStateSaysWhichFunctionsANetFilterSelects) {
             daemon::kExitError);
 }
 
-TEST_F(MigrateFiles, ANodeStateResolvesAlternativeNames) {
+TEST_F(MigrateFiles, ResolvesAlternativeNamesByTheNodeState) {
   const std::string long_name = written(policy("nicSelector: {pfNames: ['enp59s0f0-uplink-a#1-2']}"));
   const Answer error = run(long_name);
   EXPECT_EQ(error.status, daemon::kExitError);
@@ -193,7 +193,7 @@ TEST_F(MigrateFiles, ANodeStateResolvesAlternativeNames) {
   EXPECT_TRUE(half.says("\"enp59s0f0-uplink-b\", longer than")) << half.err;
 }
 
-TEST_F(MigrateFiles, NodeStatesReportTheIdsOfVfs) {
+TEST_F(MigrateFiles, ReadsTheIdsOfVfsFromNodeStates) {
   more_files = {kStates};
   const Answer same = check(written(policy("nicSelector: {vendor: '8086', deviceID: '1572'}")));
   EXPECT_EQ(same.status, daemon::kExitSame) << same.err;
@@ -209,7 +209,7 @@ TEST_F(MigrateFiles, NodeStatesReportTheIdsOfVfs) {
   EXPECT_TRUE(other.says("no SriovNetworkNodeState has VFs of a PF with this id")) << other.err;
 }
 
-TEST_F(MigrateFiles, ANodeStateWithoutPoliciesSaysWhatIsMissing) {
+TEST_F(MigrateFiles, ReportsMissingPoliciesOfANodeState) {
   const Answer alone = run(kStates);
   EXPECT_EQ(alone.status, daemon::kExitError);
   EXPECT_TRUE(alone.says("serves to read SriovNetworkNodePolicies, and none is given")) << alone.err;
@@ -218,7 +218,7 @@ TEST_F(MigrateFiles, ANodeStateWithoutPoliciesSaysWhatIsMissing) {
   EXPECT_TRUE(twice.says("SriovNetworkNodeState vm-1 is also in")) << twice.err;
 }
 
-TEST_F(MigrateFiles, PoliciesForDifferentNodesAreNotComparedAsOneNodes) {
+TEST_F(MigrateFiles, ComparesPoliciesForDifferentNodesSeparately) {
   for (const char* file : {"other-fields.yaml", "rdma-on-one.yaml"}) {
     const Answer printed = run("07-disjoint-nodes/" + std::string(file));
     EXPECT_EQ(printed.status, daemon::kExitSame) << printed.err;
@@ -228,7 +228,7 @@ TEST_F(MigrateFiles, PoliciesForDifferentNodesAreNotComparedAsOneNodes) {
   }
 }
 
-TEST_F(MigrateFiles, FunctionsWithoutAPfAreOffered) {
+TEST_F(MigrateFiles, OffersFunctionsWithoutAPf) {
   const Answer same = check("08-in-a-vm/config.json", "vm.txt");
   EXPECT_EQ(same.status, daemon::kExitSame);
   EXPECT_EQ(row(same, "0000:00:06.0"), "intel.com/ena>intel.com/ena") << same.out;
@@ -239,7 +239,7 @@ TEST_F(MigrateFiles, FunctionsWithoutAPfAreOffered) {
 }
 
 // 08: ids and drivers are the same for a function in a VM and a VF of a host.
-TEST_F(MigrateFiles, WhatMayBeWithoutAPfIsWarnedOf) {
+TEST_F(MigrateFiles, WarnsAboutDevicesThatMayLackAPf) {
   const Answer ids = run_resource(R"("selectors": {"vendors": ["8086"], "devices": ["154c"]})");
   EXPECT_EQ(ids.status, daemon::kExitSame);
   EXPECT_TRUE(ids.says("kind: SriovResourcePolicy")) << ids.out;
@@ -266,7 +266,7 @@ TEST_F(MigrateFiles, WhatMayBeWithoutAPfIsWarnedOf) {
   }
 }
 
-TEST_F(MigrateFiles, AHostWithoutAnyOfTheDevicesComparesNothing) {
+TEST_F(MigrateFiles, ComparesNothingWithoutMatchingDevices) {
   const Answer none =
       check(written(R"({"resourceList": [{"resourceName": "a", "selectors": {"vendors": ["15b3"]}}]})"));
   EXPECT_EQ(none.status, daemon::kExitSame);
@@ -274,7 +274,7 @@ TEST_F(MigrateFiles, AHostWithoutAnyOfTheDevicesComparesNothing) {
 }
 
 // 02: the plugin hands out device nodes by the driver; of UIO drivers sliced has none.
-TEST_F(MigrateFiles, PodsThatLoseUioNodesAreNotTheSame) {
+TEST_F(MigrateFiles, ReportsPodsThatLoseUioNodes) {
   fixture::SysfsTree host;
   host.load(kFiles + "host.txt");
   host.pci("0000:3b:02.2").driver("igb_uio");
@@ -289,7 +289,7 @@ TEST_F(MigrateFiles, PodsThatLoseUioNodesAreNotTheSame) {
 }
 
 // 09 and 16: what the plugin reads otherwise than it is meant.
-TEST_F(MigrateFiles, ValuesAndFieldsThatThePluginReadsOtherwiseAreErrors) {
+TEST_F(MigrateFiles, ReportsFieldsThatThePluginReadsDifferently) {
   const std::string fields = R"("selectors": {"pfNames": ["ens1f0"]})";
   for (const auto& [resource, error] : std::vector<std::pair<std::string, std::string>>{
            {fields + R"(, "resourcePrefix": 5)", "resourcePrefix is a number, expected a string"},
@@ -338,7 +338,7 @@ TEST_F(MigrateFiles, ValuesAndFieldsThatThePluginReadsOtherwiseAreErrors) {
   }
 }
 
-TEST_F(MigrateFiles, LayoutOfTheTextDoesNotMatter) {
+TEST_F(MigrateFiles, IgnoresTheLayoutOfTheText) {
   const std::string pretty =
       "{\r\n\t\"resourceList\": [\r\n\t\t{\"RESOURCENAME\": \"a\", \"resourcePrefix\": null,\r\n"
       "\t\t \"Selectors\": [{\"PFNames\": [\"ens1f0#0-1\"], \"acpiIndexes\": [], \"ddpProfiles\": null}]}\r\n\t]\r\n}\r\n";
@@ -366,7 +366,7 @@ TEST_F(MigrateFiles, LayoutOfTheTextDoesNotMatter) {
   }
 }
 
-TEST_F(MigrateFiles, NamesThatDifferInCaseOrPrefixStayApart) {
+TEST_F(MigrateFiles, DistinguishesNamesByCaseAndPrefix) {
   const Answer same = check(written(
       R"({"resourceList": [{"resourceName": "Net", "selectors": {"pfNames": ["ens1f0#0"]}},
           {"resourceName": "net", "selectors": {"pfNames": ["ens1f0#1"]}},
@@ -382,7 +382,7 @@ TEST_F(MigrateFiles, NamesThatDifferInCaseOrPrefixStayApart) {
 }
 
 // 04: keys of a ConfigMap.
-TEST_F(MigrateFiles, KeysThatMayBeFilesOrNodesAreWarnedOf) {
+TEST_F(MigrateFiles, WarnsAboutAmbiguousKeys) {
   const std::string json =
       R"('{"resourceList": [{"resourceName": "a", "selectors": {"pfNames": ["ens1f0"]}}]}')";
   const std::string head = "kind: ConfigMap\nmetadata: {name: m}\ndata:\n";
@@ -400,7 +400,7 @@ TEST_F(MigrateFiles, KeysThatMayBeFilesOrNodesAreWarnedOf) {
 }
 
 // 01 and 13: the operator writes an empty list for a node without resources, which then offers nothing before and after.
-TEST_F(MigrateFiles, ANodeWithoutResourcesIsCompared) {
+TEST_F(MigrateFiles, ComparesANodeWithoutResources) {
   const std::string text =
       "kind: ConfigMap\nmetadata: {name: device-plugin-config}\ndata:\n"
       "  worker-1: '{\"resourceList\": [{\"resourceName\": \"a\", \"selectors\": {\"pfNames\": [\"ens1f0\"]}}]}'\n"
@@ -417,7 +417,7 @@ TEST_F(MigrateFiles, ANodeWithoutResourcesIsCompared) {
       << "once for the file, not for each node";
 }
 
-TEST_F(MigrateFiles, EmptyAndWronglyTypedSelectorsOfAPolicyAreErrors) {
+TEST_F(MigrateFiles, RefusesEmptyAndInvalidSelectors) {
   for (const auto& [nics, error] : std::vector<std::pair<std::string, std::string>>{
            {"{vendor: ''}", "spec.nicSelector has no value in any field"},
            {"{vendor: null}", "spec.nicSelector has no value in any field"},
@@ -436,7 +436,7 @@ TEST_F(MigrateFiles, EmptyAndWronglyTypedSelectorsOfAPolicyAreErrors) {
 }
 
 // 11: items of a list of one kind have no kind where the API server writes it itself.
-TEST_F(MigrateFiles, ItemsOfATypedListHaveItsKind) {
+TEST_F(MigrateFiles, ItemsOfATypedListInheritItsKind) {
   const Answer same = check(written(
       R"({"kind": "SriovNetworkNodePolicyList", "apiVersion": "sriovnetwork.openshift.io/v1", "items": [
           {"metadata": {"name": "p"}, "spec": {"resourceName": "a", "numVfs": 1, "nicSelector": {"pfNames": ["ens1f0"]}}}]})"));
@@ -449,7 +449,7 @@ TEST_F(MigrateFiles, ItemsOfATypedListHaveItsKind) {
   EXPECT_TRUE(nodes.says("- worker-1\n")) << nodes.out << nodes.err;
 }
 
-TEST_F(MigrateFiles, TheRdmaSharedPluginsConfigurationIsNamed) {
+TEST_F(MigrateFiles, NamesAConfigurationOfTheRdmaSharedPlugin) {
   const std::string shared =
       R"('{"configList": [{"resourceName": "r", "rdmaHcaMax": 63, "selectors": {"vendors": ["15b3"]}}]}')";
   const Answer map =
@@ -468,7 +468,7 @@ TEST_F(MigrateFiles, TheRdmaSharedPluginsConfigurationIsNamed) {
   EXPECT_TRUE(both.says("configuration of the RDMA shared device plugin")) << both.err;
 }
 
-TEST_F(MigrateFiles, FieldsThatDraDriverSriovDoesNotKnowAreWarnedOf) {
+TEST_F(MigrateFiles, WarnsAboutFieldsThatDraDriverSriovIgnores) {
   const std::string head =
       "apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\nkind: SriovResourcePolicy\n"
       "metadata: {name: p, namespace: dra-driver-sriov}\nspec: {configs: [{";
@@ -485,7 +485,7 @@ TEST_F(MigrateFiles, FieldsThatDraDriverSriovDoesNotKnowAreWarnedOf) {
   }
 }
 
-TEST_F(MigrateFiles, FieldsThatTheOperatorDoesNotReadAreErrors) {
+TEST_F(MigrateFiles, RefusesFieldsThatTheOperatorDoesNotRead) {
   const std::string k09 = "09-unknown-policy-fields/";
   const Answer name = run(k09 + "pfName.yaml");
   EXPECT_EQ(name.status, daemon::kExitError);
@@ -520,7 +520,7 @@ TEST_F(MigrateFiles, AnErrorIsNotHiddenBehindWarnings) {
 
 const std::string k11 = "11-unrecognized-kinds/";
 
-TEST_F(MigrateFiles, KindsThatContainAConfigurationAreRead) {
+TEST_F(MigrateFiles, ReadsKindsThatContainAConfiguration) {
   const Answer cluster = run(k11 + "nic-cluster-policy.yaml");
   EXPECT_EQ(cluster.status, daemon::kExitSame);
   EXPECT_TRUE(cluster.says("extendedResourceName: nvidia.com/hostdev")) << cluster.err;
@@ -537,7 +537,7 @@ TEST_F(MigrateFiles, KindsThatContainAConfigurationAreRead) {
   EXPECT_TRUE(values.says("extendedResourceName: intel.com/net_a")) << values.err;
 }
 
-TEST_F(MigrateFiles, OfKindsThatAreNotReadItSaysWhatToGive) {
+TEST_F(MigrateFiles, NamesTheInputForKindsThatAreNotRead) {
   for (const auto& [file, text] :
        {std::pair("node-policy-of-another-group.yaml", "group sriovnetwork.k8s.cni.cncf.io is not known"),
         std::pair("acm-policy.yaml",
@@ -550,7 +550,7 @@ TEST_F(MigrateFiles, OfKindsThatAreNotReadItSaysWhatToGive) {
 }
 
 // What refers to a policy contains none: a dump of a cluster has these beside the policy.
-TEST_F(MigrateFiles, AReferenceToANodePolicyIsNone) {
+TEST_F(MigrateFiles, IgnoresAReferenceToANodePolicy) {
   const Answer answer = run(written(
       "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: x}\n"
       "spec: {names: {kind: SriovNetworkNodePolicy}}\n"
@@ -565,7 +565,7 @@ TEST_F(MigrateFiles, AReferenceToANodePolicyIsNone) {
   EXPECT_TRUE(answer.says("extendedResourceName: openshift.io/a")) << answer.out;
 }
 
-TEST_F(MigrateFiles, ANodePolicyWithinTextOrAGeneratorIsNotPassedOver) {
+TEST_F(MigrateFiles, ReportsANodePolicyWithinTextOrAGenerator) {
   const Answer answer = run(written(
       "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: net}\nspec:\n  source:\n    helm:\n      values: |\n"
       "        extraObjects:\n        - kind: SriovNetworkNodePolicy\n          spec: {nicSelector: {vendor: '8086'}}\n"
@@ -582,7 +582,7 @@ TEST_F(MigrateFiles, ANodePolicyWithinTextOrAGeneratorIsNotPassedOver) {
 }
 
 // The warning of a resource without a network names NetworkAttachmentDefinitions, and these objects are their sources.
-TEST_F(MigrateFiles, OfAnOperatorsNetworkItNamesTheDefinition) {
+TEST_F(MigrateFiles, NamesTheDefinitionOfAnOperatorNetwork) {
   const Answer answer = run(written(
       "apiVersion: sriovnetwork.openshift.io/v1\nkind: SriovNetwork\nmetadata: {name: a, namespace: o}\nspec: {networkNamespace: apps}\n"
       "---\napiVersion: sriovnetwork.openshift.io/v1\nkind: SriovIBNetwork\nmetadata: {name: b, namespace: o}\nspec: {}\n"
@@ -595,13 +595,13 @@ TEST_F(MigrateFiles, OfAnOperatorsNetworkItNamesTheDefinition) {
     EXPECT_TRUE(answer.says(text)) << text << '\n' << answer.err;
 }
 
-TEST_F(MigrateFiles, ATemplateOfJinjaIsNamed) {
+TEST_F(MigrateFiles, NamesAJinjaTemplate) {
   const Answer answer = run(written("kind: ConfigMap\ndata:\n{% if x %}\n  a: b\n{% endif %}\n"));
   EXPECT_TRUE(answer.says("has {%: is this a template?")) << answer.err;
 }
 
 // Red when pods that need not change run without an interface, and nothing says so.
-TEST_F(MigrateFiles, NetworkAttachmentDefinitionsAreNamedByTheClassesOfTheirResources) {
+TEST_F(MigrateFiles, NamesClassesByTheDefinitionsOfTheirResources) {
   const auto definition = [](const std::string& space, const std::string& name, const std::string& resource) {
     return "---\napiVersion: k8s.cni.cncf.io/v1\nkind: NetworkAttachmentDefinition\nmetadata: {name: " +
            name + ", namespace: " + space + ", annotations: {k8s.v1.cni.cncf.io/resourceName: " + resource +
@@ -656,7 +656,7 @@ TEST_F(MigrateFiles, ACheckNamesResourcesWithoutADeviceOnTheHost) {
       << answer.out << answer.err;
 }
 
-TEST_F(MigrateFiles, ValidateHasNoWarningsForWhatMigratePrints) {
+TEST_F(MigrateFiles, PrintsObjectsWithoutWarningsOfValidate) {
   for (const char* file :
        {"03-one-resource-several-policies/policies.yaml", "07-disjoint-nodes/rdma-on-one.yaml",
         "08-in-a-vm/config.json", "11-unrecognized-kinds/nic-cluster-policy.yaml",
@@ -669,7 +669,7 @@ TEST_F(MigrateFiles, ValidateHasNoWarningsForWhatMigratePrints) {
   }
 }
 
-TEST_F(MigrateFiles, TheOperatorsConfigMapHasTheOperatorsPrefix) {
+TEST_F(MigrateFiles, UsesTheOperatorsPrefixForItsConfigMap) {
   const Answer printed = run("13-operator-configmap/config-map.yaml");
   EXPECT_TRUE(printed.says("extendedResourceName: openshift.io/net_a")) << printed.out;
   EXPECT_FALSE(printed.out.find("intel.com") != std::string::npos);
@@ -677,7 +677,7 @@ TEST_F(MigrateFiles, TheOperatorsConfigMapHasTheOperatorsPrefix) {
   EXPECT_TRUE(run("13-operator-configmap/config-map.yaml").says("extendedResourceName: nvidia.com/net_a"));
 }
 
-TEST_F(MigrateFiles, ObjectsGoToTheNamespaceWhereTheDaemonLooks) {
+TEST_F(MigrateFiles, PrintsObjectsInTheDaemonsNamespace) {
   for (const auto& [file, from] :
        {std::pair("filter.yaml", "dra-sriov-driver"), std::pair("policy.yaml", "elsewhere")}) {
     const Answer printed = run("14-old-namespace/" + std::string(file));
@@ -691,7 +691,7 @@ TEST_F(MigrateFiles, ObjectsGoToTheNamespaceWhereTheDaemonLooks) {
   EXPECT_EQ(run("14-old-namespace/policy.yaml").err, "");
 }
 
-TEST_F(MigrateFiles, AResourceIsAskedWhereItsFirstPolicyIs) {
+TEST_F(MigrateFiles, ResolvesAResourceInTheNamespaceOfItsFirstPolicy) {
   const Answer same = check("15-interleaved-priorities/policies.yaml");
   EXPECT_EQ(same.status, daemon::kExitSame) << same.out;
   EXPECT_EQ(row(same, "0000:3b:0a.0"), "openshift.io/res_a>openshift.io/res_a");
@@ -701,14 +701,14 @@ TEST_F(MigrateFiles, AResourceIsAskedWhereItsFirstPolicyIs) {
   EXPECT_TRUE(by_node.says("SriovNetworkNodePolicy b1 comes between them by priority")) << by_node.err;
 }
 
-TEST_F(MigrateFiles, AFieldAtTheWrongPlaceIsMovedNotDeleted) {
+TEST_F(MigrateFiles, MovesAMisplacedField) {
   const Answer answer = run("16-fields-at-the-wrong-place/config.json");
   EXPECT_EQ(answer.status, daemon::kExitError);
   EXPECT_TRUE(answer.says("isRdma belongs into selectors")) << answer.err;
   EXPECT_TRUE(answer.says("write netDevice")) << answer.err;
 }
 
-TEST_F(MigrateFiles, AnErrorInJsonHasLineAndColumn) {
+TEST_F(MigrateFiles, JsonErrorsHaveLineAndColumn) {
   const Answer comma = run("17-json-error-position/trailing-comma.yaml");
   EXPECT_EQ(comma.status, daemon::kExitError);
   EXPECT_TRUE(comma.says("trailing-comma.yaml:11: error: ")) << comma.err;
@@ -720,7 +720,7 @@ TEST_F(MigrateFiles, AnErrorInJsonHasLineAndColumn) {
   EXPECT_TRUE(run("17-json-error-position/template.yaml").says("is this a template?"));
 }
 
-TEST_F(MigrateFiles, SupportedNicIdsThatAreGivenAreNotAskedFor) {
+TEST_F(MigrateFiles, AcceptsGivenSupportedNicIds) {
   const Answer answer = run("18-supported-nic-ids/policy.yaml");
   EXPECT_EQ(answer.status, daemon::kExitError);
   EXPECT_TRUE(answer.says("supported-nic-ids has no PF with this id, but VFs with it, of PF 1592"))
@@ -728,7 +728,7 @@ TEST_F(MigrateFiles, SupportedNicIdsThatAreGivenAreNotAskedFor) {
   EXPECT_FALSE(answer.says("as another FILE")) << answer.err;
 }
 
-TEST_F(MigrateFiles, RootDevicesOfAFilterAreNotThePfs) {
+TEST_F(MigrateFiles, DistinguishesRootDevicesFromPfs) {
   const Answer answer = check("19-filter-rootdevices/filter.yaml");
   EXPECT_EQ(answer.status, daemon::kExitError);
   EXPECT_TRUE(answer.says("rootDevices of a SriovResourceFilter is the PCI bridge above the PF"))

@@ -68,7 +68,7 @@ std::string compared(const std::vector<Config>& configs, const kube::NodeView& n
   return out;
 }
 
-TEST(NodePolicies, PoolsOfNodesByLabelsInTheOperatorsOrder) {
+TEST(NodePolicies, OrdersNodePoolsLikeTheOperator) {
   const Read got = read(
       {"{resourceName: a, nodeSelector: {zone: a}, numVfs: 4, nicSelector: {pfNames: ['ens1f0#0-1']}}",
        "{resourceName: b, nodeSelector: {zone: a}, priority: 50, numVfs: 4, nicSelector: {pfNames: ['ens1f0#1-3']}}",
@@ -83,7 +83,7 @@ TEST(NodePolicies, PoolsOfNodesByLabelsInTheOperatorsOrder) {
 }
 
 // Red when a name that the operator may take for an alternative one is taken for the interface's own without a word.
-TEST(NodePolicies, WhetherANameIsAnAlternativeOneIsAnOpenQuestionWithoutAState) {
+TEST(NodePolicies, CannotDecideAlternativeNamesWithoutANodeState) {
   const std::string spec = "{resourceName: a, nicSelector: {pfNames: ['ens1f0#0-1', 'ens1f0#3', storage0]}}";
   fixture::expect_golden(read({spec}).questions());
   NodeInterfaces state;
@@ -98,7 +98,7 @@ TEST(NodePolicies, WhetherANameIsAnAlternativeOneIsAnOpenQuestionWithoutAState) 
 }
 
 // Red when the lowest priority that the operator's CRD accepts comes first.
-TEST(NodePolicies, AnyPriorityHasItsPlace) {
+TEST(NodePolicies, AcceptsAnyPriority) {
   const Read got = read({"{resourceName: a, priority: 0, nicSelector: {vendor: '15b3'}}",
                          "{resourceName: b, priority: 1, nicSelector: {vendor: '15b3'}}",
                          "{resourceName: c, priority: 99, nicSelector: {vendor: '15b3'}}"});
@@ -107,7 +107,7 @@ TEST(NodePolicies, AnyPriorityHasItsPlace) {
   EXPECT_EQ(names, "p3 p2 p1 ");
 }
 
-TEST(NodePolicies, WhichDeviceIdsVfsHaveTheOperatorSays) {
+TEST(NodePolicies, UsesTheOperatorsDeviceIdsOfVfs) {
   const std::string spec = "{resourceName: a, nodeSelector: {}, numVfs: 4, nicSelector: {deviceID: '1592'}}";
   fixture::expect_golden(read({spec}).texts());
   VfIds ids;
@@ -123,7 +123,7 @@ TEST(NodePolicies, WhichDeviceIdsVfsHaveTheOperatorSays) {
   EXPECT_EQ(got.configs.at(0).resources.at(0).selectors.at(0).devices, std::vector<std::string>{"1889"});
 }
 
-TEST(NodePolicies, VfioVhostAndLinkTypesAreTheClasss) {
+TEST(NodePolicies, VfioVhostAndLinkTypesBelongToTheClass) {
   const Read got = read(
       {"{resourceName: a, deviceType: vfio-pci, needVhostNet: true, linkType: eth, nicSelector: {vendor: '8086'}}",
        "{resourceName: b, deviceType: netdevice, linkType: IB, nicSelector: {vendor: '15b3'}}"});
@@ -135,7 +135,7 @@ TEST(NodePolicies, VfioVhostAndLinkTypesAreTheClasss) {
             std::vector<std::string>{"infiniband"});
 }
 
-TEST(NodePolicies, ThatShareAResource) {
+TEST(NodePolicies, HandlesPoliciesThatShareAResource) {
   // The operator makes one selector of them, field by field: the same where they differ in one list.
   const Read same = read({"{resourceName: a, nicSelector: {vendor: '8086', pfNames: [ens1f0]}}",
                           "{resourceName: a, nicSelector: {vendor: '8086', pfNames: [ens2f0]}}"});
@@ -167,7 +167,7 @@ TEST(NodePolicies, ThatShareAResource) {
   EXPECT_TRUE(rdma.complaints.has_errors());
 }
 
-TEST(NodePolicies, WhatCannotBeCarriedOver) {
+TEST(NodePolicies, ReportsFieldsThatCannotBeConverted) {
   const std::pair<std::string, std::string> rows[] = {
       {"{resourceName: a, nicSelector: {netFilter: 'openstack/NetworkID:1'}}",
        "spec.nicSelector.netFilter selects functions in a VM by the cloud's network, and the policy does not name them: give "
@@ -195,7 +195,7 @@ TEST(NodePolicies, WhatCannotBeCarriedOver) {
 
 // config/crd/bases/sriovnetwork.openshift.io_sriovnetworknodepolicies.yaml of the operator. Red when a value that its API server refuses is
 // read as if a cluster had it.
-TEST(NodePolicies, ValuesOutsideTheBoundsOfTheCrdAreErrors) {
+TEST(NodePolicies, RefusesValuesOutsideTheCrdsBounds) {
   const struct {
     const char *field, *value, *error;  // "" none
   } rows[] = {
@@ -237,7 +237,7 @@ TEST(NodePolicies, ValuesOutsideTheBoundsOfTheCrdAreErrors) {
   }
 }
 
-TEST(NodePolicies, OfOneResourceAndOfOneListThereAreBoundedMany) {
+TEST(NodePolicies, BoundsPoliciesOfOneResourceAndList) {
   std::string names;
   for (int i = 0; i < 257; ++i) names += (i > 0 ? ", e" : "e") + std::to_string(i);
   EXPECT_EQ(read({"{resourceName: a, numVfs: 1, nicSelector: {pfNames: [" + names + "]}}"}).texts(),

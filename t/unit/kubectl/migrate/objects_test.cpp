@@ -111,7 +111,7 @@ spec:
 )");
 }
 
-TEST(Objects, ThatOnlyCelCanSay) {
+TEST(Objects, UsesCelWherePoliciesLackAField) {
   Complaints complaints;
   const std::string text = made_of(
       R"({"resourceList": [{"resourceName": "a", "selectors": [{"isRdma": true, "pfNames": ["p0#1,3-4"]}]},
@@ -131,7 +131,7 @@ TEST(Objects, ThatOnlyCelCanSay) {
             std::string::npos);  // of the two kinds only one: they have no common order
 }
 
-TEST(Objects, RdmaCannotBeAskedForOnDemandByASriovResourcePolicy) {
+TEST(Objects, RefusesRdmaOnDemandInASriovResourcePolicy) {
   Complaints complaints;
   made_of(R"({"resourceList": [{"resourceName": "a", "selectors": [{"isRdma": true}]}]})", complaints,
           {.form = Form::kSriov});
@@ -141,7 +141,7 @@ TEST(Objects, RdmaCannotBeAskedForOnDemandByASriovResourcePolicy) {
       "c.json:1: error: isRdma cannot be said in a SriovResourcePolicy: leave out --as, or say --as exposure");
 }
 
-TEST(Objects, ScalableFunctionsAreOfferedByAnExposurePolicy) {
+TEST(Objects, OffersScalableFunctionsByAnExposurePolicy) {
   const std::string json =
       R"({"resourceList": [{"resourceName": "sf", "deviceType": "auxNetDevice",
           "selectors": [{"vendors": ["15b3"], "rootDevices": ["0000:03:00.0"], "auxTypes": ["sf"], "isRdma": true}]}]})";
@@ -160,7 +160,7 @@ TEST(Objects, ScalableFunctionsAreOfferedByAnExposurePolicy) {
 }
 
 // Red when a resource of functions takes scalable functions, or one of scalable functions a function.
-TEST(PluginRules, ScalableFunctionsBelongToTheirResourcesAlone) {
+TEST(PluginRules, ScalableFunctionsBelongOnlyToTheirResources) {
   Config config;
   config.resources = {
       {.name = "a/functions", .selectors = {{}}},
@@ -176,7 +176,7 @@ TEST(PluginRules, ScalableFunctionsBelongToTheirResourcesAlone) {
   EXPECT_EQ(plugin_resource_of(config, nic)->name, "a/functions");
 }
 
-TEST(Objects, NamesThatFallTogetherGetANumber) {
+TEST(Objects, NumbersNamesThatCollide) {
   Complaints complaints;
   const std::string text = made_of(
       R"({"resourceList": [{"resourceName": "a_b", "selectors": {}}, {"resourceName": "a-b", "selectors": {}}]})",
@@ -187,7 +187,7 @@ TEST(Objects, NamesThatFallTogetherGetANumber) {
 }
 
 // Red when each of thousands whose names fall together tries all numbers before its own.
-TEST(Objects, ThousandsOfNamesThatFallTogetherTakeNotLong) {
+TEST(Objects, NumbersThousandsOfCollidingNamesQuickly) {
   const auto convert = [](size_t names) {
     std::vector<Config> configs(1);
     configs[0].name = "c";
@@ -208,7 +208,7 @@ TEST(Objects, ThousandsOfNamesThatFallTogetherTakeNotLong) {
   EXPECT_LT(fixture::growth(500, convert), fixture::kGrowthMax);
 }
 
-TEST(Objects, MoreResourcesThanAPolicyHoldsAreSeveralInOrder) {
+TEST(Objects, SplitsALargePolicyInOrder) {
   std::string list;
   for (int i = 0; i < 130; ++i)
     list += (i == 0 ? "" : ",") + ("{\"resourceName\": \"r" + std::to_string(i) + "\", \"selectors\": {}}");
@@ -221,7 +221,7 @@ TEST(Objects, MoreResourcesThanAPolicyHoldsAreSeveralInOrder) {
   EXPECT_LT(text.find("intel.com/r63,"), text.find("name: device-plugin-02\n"));
 }
 
-TEST(Objects, AnExpressionThatIsTooLongIsAnErrorAndNotHalfAPolicy) {
+TEST(Objects, RefusesAnExpressionThatIsTooLong) {
   std::string names;
   for (int i = 0; i < 200; ++i) names += (i == 0 ? "\"" : ", \"") + ("ens" + std::to_string(i) + "f0#0-3\"");
   Complaints complaints;

@@ -150,7 +150,7 @@ const Documented kDocumented[] = {
      "of theirs, and delete it here\n"},
 };
 
-TEST(PluginConfig, WhatItsDocumentationShows) {
+TEST(PluginConfig, ConvertsTheDocumentedExamples) {
   for (const Documented& row : kDocumented) {
     SCOPED_TRACE(row.what);
     const Read read = read_json(row.json);
@@ -162,7 +162,7 @@ TEST(PluginConfig, WhatItsDocumentationShows) {
   }
 }
 
-TEST(PluginConfig, WhatWouldNotMeanTheSameIsAnErrorWithARemedy) {
+TEST(PluginConfig, ReportsDifferencesOfMeaningWithARemedy) {
   const std::pair<std::string, std::string> rows[] = {
       {resource(R"([{"vendors": ["0x8086"]}])"),
        "resource intel.com/r: vendors has \"0x8086\", expected four hexadecimal digits in lower case, such as \"8086\"; the "
@@ -216,13 +216,13 @@ TEST(PluginConfig, WhatWouldNotMeanTheSameIsAnErrorWithARemedy) {
   }
 }
 
-TEST(PluginConfig, TheJsonIsReadAsStrictlyAsThePluginDoes) {
+TEST(PluginConfig, ParsesJsonAsStrictlyAsThePlugin) {
   const Read read = read_json("{\"resourceList\": [\n  {\"resourceName\": \"r\", \"selectors\": {}},\n]}");
   EXPECT_TRUE(read.complaints.has_errors());  // of a list with a comma at its end the plugin reads nothing
   EXPECT_TRUE(read.configs.empty());
 }
 
-TEST(PluginConfig, OfAPfThatIsNamedTwiceTheFirstEntryCounts) {
+TEST(PluginConfig, UsesTheFirstEntryOfAPfNamedTwice) {
   const Read read = read_json(resource(R"([{"pfNames": ["ens2f0#0", "ens2f0#1-3"]}])"));
   EXPECT_EQ(read.texts(true), "");
   EXPECT_EQ(
@@ -232,12 +232,12 @@ TEST(PluginConfig, OfAPfThatIsNamedTwiceTheFirstEntryCounts) {
   EXPECT_EQ(offered(read.configs.at(0)), "intel.com/r: 5e:00.1\n");
 }
 
-TEST(PluginConfig, ThePrefixOfTheCommandLineIsForResourcesWithoutOne) {
+TEST(PluginConfig, AppliesTheCommandLinePrefixToResourcesWithoutOne) {
   const Read read = read_json(resource("{}"), {.resource_prefix = "example.com"});
   EXPECT_EQ(read.configs.at(0).resources.at(0).name, "example.com/r");
 }
 
-TEST(PluginConfig, AKeyOfAConfigMapIsANodeAndALineIsOneOfTheFile) {
+TEST(PluginConfig, MapsConfigMapKeysToNodesAndLines) {
   const Read read = read_map(
       "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: sriovdp-config\n  namespace: kube-system\ndata:\n"
       "  node-a: |\n    {\"resourceList\": [\n      {\"resourceName\": \"a\",\n       \"selectors\": {\"pfNames\": "
@@ -258,7 +258,7 @@ TEST(PluginConfig, AKeyOfAConfigMapIsANodeAndALineIsOneOfTheFile) {
 }
 
 // The driver at allocation decides which nodes pods get (kubelet/plan.h).
-TEST(PluginConfig, AClassAsksForVfioWhereAllSelectorsDo) {
+TEST(PluginConfig, RequestsVfioIfAllSelectorsDo) {
   const auto gives_vfio = [](const std::string& selectors) {
     return read_json(resource(selectors)).configs.at(0).resources.at(0).gives_vfio;
   };
@@ -268,7 +268,7 @@ TEST(PluginConfig, AClassAsksForVfioWhereAllSelectorsDo) {
   EXPECT_FALSE(gives_vfio(R"([{"vendors": ["8086"]}])"));
 }
 
-TEST(PluginConfig, TwoConfigurationsForANodeAreAnError) {
+TEST(PluginConfig, RefusesTwoConfigurationsForANode) {
   const std::string one = "{\"resourceList\": [{\"resourceName\": \"a\", \"selectors\": {}}]}";
   Read read = read_map("metadata: {name: m}\ndata:\n  config.json: '" + one + "'\n  node-a: '" + one + "'\n");
   fixture::expect_golden(read.texts(true));
@@ -279,7 +279,7 @@ TEST(PluginConfig, TwoConfigurationsForANodeAreAnError) {
 }
 
 // What is compared with all before it takes minutes of 3 MiB of keys: each of these ends in a moment.
-TEST(PluginConfig, TimeGrowsAsTheTextDoes) {
+TEST(PluginConfig, TimeIsLinear) {
   constexpr int kKeys = 200'000;
   std::string keys, lines;
   for (int i = 0; i < kKeys; ++i) keys += (i > 0 ? ",\"k" : "\"k") + std::to_string(i) + "\":1";

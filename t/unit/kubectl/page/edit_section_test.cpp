@@ -10,7 +10,7 @@ EditEffect effect(std::string out, int exit_status = 2, std::string err = {}) {
   return edit_effect("p.yaml", {.exit_status = exit_status, .out = std::move(out), .err = std::move(err)});
 }
 
-TEST(EditSection, EachNodeIsToldWithWhatWouldComeGoAndChange) {
+TEST(EditSection, ShowsAdditionsRemovalsAndChangesPerNode) {
   const EditEffect told = effect(
       R"({"nodes":[{"name":"a","changes":[)"
       R"({"change":"added","draDriver":"d","entry":"vf-0","device":"0000:3b:01.0","after":"P ns/p"},)"
@@ -34,7 +34,7 @@ TEST(EditSection, EachNodeIsToldWithWhatWouldComeGoAndChange) {
   EXPECT_NE(html.find("<pre id=\"edit-problem\" hidden>"), std::string::npos);
 }
 
-TEST(EditSection, WhatDoesNotFitIsCounted) {
+TEST(EditSection, CountsOmittedRows) {
   std::string nodes;
   for (int i = 0; i < 300; ++i) {
     std::string changes;
@@ -52,7 +52,7 @@ TEST(EditSection, WhatDoesNotFitIsCounted) {
   EXPECT_NE(html_of(told).find("<div>and 10 more changes</div>"), std::string::npos);
 }
 
-TEST(EditSection, WhyThereIsNoAnswerIsTold) {
+TEST(EditSection, ShowsWhyThereIsNoAnswer) {
   const struct {
     CommandResult result;
     const char* problem;
@@ -82,7 +82,7 @@ TEST(EditSection, WhyThereIsNoAnswerIsTold) {
 }
 
 // Red when a name of others' becomes markup.
-TEST(EditSection, NamesAreText) {
+TEST(EditSection, EscapesNames) {
   const std::string hostile = R"(<img src=x onerror=1>')";
   EditEffect told =
       effect(R"({"nodes":[{"name":")" + hostile + R"(","changes":[{"change":")" + hostile + R"(","entry":")" +

@@ -26,7 +26,7 @@ size_t count(const std::string& text, const std::string& word) {
   return out;
 }
 
-TEST(FleetPage, NodesAreShownByHealthAndByPolicy) {
+TEST(FleetPage, ShowsNodesByHealthAndPolicy) {
   FleetPageFacts facts;
   facts.rows = {node("a", "", false), node("b", "broken", true), node("c", "late", false)};
   facts.rows.push_back({.name = "d", .problems = {"no slices"}});
@@ -60,7 +60,7 @@ TEST(FleetPage, NodesAreShownByHealthAndByPolicy) {
             "ns/p: 4 matched, 3 offered; spec.x: wrong; late");
 }
 
-TEST(FleetPage, DevicesOfANodeAreToldWithWhoHasOrHidesThem) {
+TEST(FleetPage, ShowsDevicesWithTheirClaimOrPolicy) {
   FleetPageFacts facts;
   facts.node = "a";
   EXPECT_NE(fleet_page(facts).find("<p>No devices.</p>"), std::string::npos);
@@ -79,7 +79,7 @@ TEST(FleetPage, DevicesOfANodeAreToldWithWhoHasOrHidesThem) {
 }
 
 // Red when a name of others' becomes markup.
-TEST(FleetPage, NamesAreText) {
+TEST(FleetPage, EscapesNames) {
   const std::string hostile = "<img src=x onerror=1>\"'";
   FleetPageFacts facts;
   facts.rows = {node(hostile, hostile, true)};
@@ -104,7 +104,7 @@ TEST(FleetPage, NamesAreText) {
 }
 
 // Red when nodes that need somebody are in the middle of the alphabet, or when the headline is well beside them.
-TEST(FleetPage, NodesThatNeedSomebodyComeFirstAndTheHeadlineSaysSo) {
+TEST(FleetPage, SortsAndHeadlinesNodesWithProblems) {
   FleetPageFacts facts;
   facts.rows = {node("a", "", false), node("b", "late", false), node("c", "broken", true)};
   facts.rows.push_back({.name = "d", .problems = {"no slices"}});
@@ -127,7 +127,7 @@ TEST(FleetPage, NodesThatNeedSomebodyComeFirstAndTheHeadlineSaysSo) {
 }
 
 // Red when an exclude, which offers nothing, looks like a policy that is broken, or when nodes that lag behind are not counted.
-TEST(FleetPage, APolicyShowsItsKindActionAndWhatItHides) {
+TEST(FleetPage, APolicyShowsKindActionAndHiddenDevices) {
   FleetPageFacts facts;
   facts.rows = {node("a", "", false), node("b", "", false)};
   facts.rows[0].report = FleetReport{
@@ -147,7 +147,7 @@ TEST(FleetPage, APolicyShowsItsKindActionAndWhatItHides) {
       << text;
 }
 
-TEST(FleetPage, WhatMayNotBeReadIsNamedAndNoNumber) {
+TEST(FleetPage, NamesForbiddenDataInsteadOfANumber) {
   FleetPageFacts facts;
   facts.rows = {node("a", "", false)};
   facts.rows[0].knows_claims = false;
@@ -159,7 +159,7 @@ TEST(FleetPage, WhatMayNotBeReadIsNamedAndNoNumber) {
 }
 
 // Red when the answer is below the table, or the table is no table.
-TEST(FleetPage, WhyAPodWaitsIsTheAnswerThenItsReasonsThenATable) {
+TEST(FleetPage, ShowsAnswerReasonsAndTableOfAPendingPod) {
   FleetPageFacts facts;
   facts.pod = "ns/p";
   facts.why = "pod ns/p: <pending>\n  a\x1b\n";
@@ -192,7 +192,7 @@ TEST(FleetPage, WhyAPodWaitsIsTheAnswerThenItsReasonsThenATable) {
       << text;
 }
 
-TEST(FleetPage, OnlyItsOwnServerIsAskedByItsForm) {
+TEST(FleetPage, TheFormSendsOnlyToItsServer) {
   for (const http::Header& header : fleet_page_headers())
     if (header.name == "content-security-policy") {
       EXPECT_NE(header.value.find("form-action 'self'"), std::string::npos);

@@ -47,7 +47,7 @@ struct FollowedEditTest : testing::Test {
 };
 using Heard = std::vector<std::string>;
 
-TEST_F(FollowedEditTest, NothingRunsUntilSomebodyAsks) {
+TEST_F(FollowedEditTest, RunsNothingWithoutARequest) {
   scheduler.advance(Millis{100'000});
   EXPECT_EQ(started, 0);
   EXPECT_EQ(edit.look().file, "p.yaml");
@@ -60,7 +60,7 @@ TEST_F(FollowedEditTest, NothingRunsUntilSomebodyAsks) {
 }
 
 // Red when loads of the page that nobody answers take all places that there are for browsers.
-TEST_F(FollowedEditTest, NotEverybodyWaits) {
+TEST_F(FollowedEditTest, BoundsWaitingRequests) {
   std::vector<std::unique_ptr<http::Call>> calls;
   for (size_t i = 0; i < kEditWaitingMax; ++i) calls.push_back(waiting("waited"));
   EXPECT_EQ(heard, Heard{});
@@ -73,7 +73,7 @@ TEST_F(FollowedEditTest, NotEverybodyWaits) {
 }
 
 // Red when an answer is told for longer than half a minute, or the cluster is read more often than that.
-TEST_F(FollowedEditTest, AnAnswerIsMadeAnewWhenItIsOldAndSomebodyAsks) {
+TEST_F(FollowedEditTest, RenewsAnOldAnswerOnRequest) {
   edit.look();
   scheduler.advance(Millis{1'000});
   answer(7);
@@ -94,7 +94,7 @@ TEST_F(FollowedEditTest, AnAnswerIsMadeAnewWhenItIsOldAndSomebodyAsks) {
   EXPECT_EQ(told(), of(8));
 }
 
-TEST_F(FollowedEditTest, WhoWaitsIsToldOfTheFileAsItIs) {
+TEST_F(FollowedEditTest, AnswersWithTheCurrentFile) {
   const auto first = waiting("a"), second = waiting("b");
   ASSERT_NE(first, nullptr);
   edit.look();
@@ -116,7 +116,7 @@ TEST_F(FollowedEditTest, WhoWaitsIsToldOfTheFileAsItIs) {
 }
 
 // Red when somebody who writes the file without end keeps everybody from an answer.
-TEST_F(FollowedEditTest, AFileThatChangesAllTheTimeIsToldOfInTheEnd) {
+TEST_F(FollowedEditTest, AnswersForAFileThatChangesConstantly) {
   const auto call = waiting("a");
   for (int i = 0; i <= kEditedAgainMax; ++i) {
     EXPECT_EQ(heard, Heard{}) << i;
@@ -129,7 +129,7 @@ TEST_F(FollowedEditTest, AFileThatChangesAllTheTimeIsToldOfInTheEnd) {
   EXPECT_EQ(started, kEditedAgainMax + 2) << "it is not of the file as it is";
 }
 
-TEST_F(FollowedEditTest, WhoHasGoneIsNotTold) {
+TEST_F(FollowedEditTest, SendsNothingToADisconnectedClient) {
   auto gone = waiting("gone"), stays = waiting("stays");
   gone.reset();
   EXPECT_TRUE(runs()) << "others wait for it";
@@ -144,7 +144,7 @@ TEST_F(FollowedEditTest, WhoHasGoneIsNotTold) {
   EXPECT_EQ(heard, (Heard{"stays", "own"}));
 }
 
-TEST_F(FollowedEditTest, AProgramThatCannotBeStartedIsTold) {
+TEST_F(FollowedEditTest, ReportsAProgramThatCannotBeStarted) {
   refusal = Error{Errc::kIo, "no processes left"};
   EXPECT_EQ(waiting("a"), nullptr);
   EXPECT_EQ(heard, Heard{"a"});
@@ -160,7 +160,7 @@ TEST_F(FollowedEditTest, AProgramThatCannotBeStartedIsTold) {
   EXPECT_EQ(told(), of(7));
 }
 
-TEST_F(FollowedEditTest, AFileThatIsNotThereIsAskedAboutToo) {
+TEST_F(FollowedEditTest, RunsForAMissingFile) {
   stamp = "";
   const auto call = waiting("a");
   std::exchange(on_exit,

@@ -32,7 +32,7 @@ struct QuestionsTest : testing::Test {
 };
 using Heard = std::vector<std::string>;
 
-TEST_F(QuestionsTest, SoManyRunAtATime) {
+TEST_F(QuestionsTest, BoundsConcurrentQuestions) {
   auto a = ask("a"), b = ask("b");
   EXPECT_EQ(ask("c"), nullptr);
   scheduler.advance(Millis{1});
@@ -42,7 +42,7 @@ TEST_F(QuestionsTest, SoManyRunAtATime) {
 }
 
 // Red when a question that nobody waits for is answered, or takes a place before it was begun.
-TEST_F(QuestionsTest, OneThatIsDroppedBeforeItBeganIsForgotten) {
+TEST_F(QuestionsTest, ForgetsAQuestionDroppedBeforeItsStart) {
   auto a = ask("a"), b = ask("b");
   a.reset();
   EXPECT_NE(b = ask("c"), nullptr);
@@ -51,7 +51,7 @@ TEST_F(QuestionsTest, OneThatIsDroppedBeforeItBeganIsForgotten) {
 }
 
 // Red when answers that are late pile up, each with the memory of a whole cluster.
-TEST_F(QuestionsTest, OneThatIsLateCountsUntilItHasEnded) {
+TEST_F(QuestionsTest, CountsALateQuestionUntilItsEnd) {
   executor.hang_next = 2;
   executor.keeps_hung_work = true;
   auto a = ask("a"), b = ask("b");
@@ -79,7 +79,7 @@ TEST_F(QuestionsTest, AnAnswerMayDropItsQuestion) {
 }
 
 // Red when an answer goes on for a browser that has gone.
-TEST(Questions, OneThatIsDroppedWhileItRunsIsToldSo) {
+TEST(Questions, NotifiesARunningQuestionThatItIsDropped) {
   reactor::Loop loop;
   reactor::ThreadExecutor executor(loop);
   Questions questions(executor, 1);
@@ -107,7 +107,7 @@ constexpr const char* kClaim =
     "spec: {devices: {requests: [{name: vf, exactly: {deviceClassName: none}}]}}\n";
 
 // Red when the page says otherwise of a pod than `kubectl sliced why`, or writes to its own standard streams.
-TEST(Questions, TheAnswersAreThoseOfTheCommands) {
+TEST(Questions, AnswersEqualThoseOfTheCommands) {
   fixture::SysfsTree files;
   files.write("cluster/pod.yaml", kWaitingPod);
   files.write("cluster/claim.yaml", kClaim);
@@ -153,7 +153,7 @@ TEST(Questions, TheAnswersAreThoseOfTheCommands) {
 }
 
 // Red when the page's process keeps an answer that is longer than it may be, beside the cluster that the page follows.
-TEST(Questions, AnAnswerThatIsTooLongIsRefusedWhereItIsMade) {
+TEST(Questions, RefusesAnAnswerThatIsTooLong) {
   fixture::SysfsTree files;
   files.write("cluster/node.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: w, labels: {a: b}}\n");
   files.write(
@@ -196,7 +196,7 @@ struct SilentServer {
 };
 
 // Red when a question that was given up goes on for two minutes with each list that the server does not answer.
-TEST(Questions, AServerThatDoesNotAnswerHoldsNoQuestionThatIsGivenUp) {
+TEST(Questions, AHangingServerHoldsNoDroppedQuestion) {
   const SilentServer server;
   fixture::SysfsTree files;
   files.write(

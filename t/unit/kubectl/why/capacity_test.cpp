@@ -7,7 +7,7 @@ namespace {
 
 kube::Quantity quantity(const char* text) { return *kube::Quantity::decode(text); }
 
-TEST(CapacityAmount, IsSaidWithTheLargestUnitThatFits) {
+TEST(CapacityAmount, PrintsTheLargestFittingUnit) {
   const struct {
     const char* amount;
     const char* said;
@@ -17,7 +17,7 @@ TEST(CapacityAmount, IsSaidWithTheLargestUnitThatFits) {
 }
 
 // Red when what a claim takes is not what Kubernetes charges it (KEP-5075).
-TEST(Taking, IsRoundedUpToWhatIsValid) {
+TEST(Taking, RoundsUpToAValidAmount) {
   kube::Device device;
   kube::Capacity& capacity = device.capacity["bandwidth"];
   capacity.value = quantity("10G");
@@ -42,7 +42,7 @@ TEST(Taking, IsRoundedUpToWhatIsValid) {
   EXPECT_EQ(absent->misfit, "has no capacity queues");
 }
 
-TEST(Taking, WhatCannotBeRoundedUpIsAnError) {
+TEST(Taking, RefusesAnAmountThatCannotBeRoundedUp) {
   kube::Device device;
   kube::Capacity& capacity = device.capacity["bandwidth"];
   capacity.value = quantity("10");

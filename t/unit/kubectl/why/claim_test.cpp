@@ -6,7 +6,7 @@
 namespace sliced::why {
 namespace {
 
-TEST(Claim, IsReadWithItsRequestsAndWhatItHolds) {
+TEST(Claim, ReadsRequestsAndAllocation) {
   const auto claim = decode_claim(object_of(R"(
 metadata: {name: c, namespace: ns}
 spec:
@@ -40,7 +40,7 @@ status:
 }
 
 // Red when something of a later release is passed over, and the answer is as if it were not there.
-TEST(Claim, WhatIsNotKnownIsNamed) {
+TEST(Claim, NamesUnknownFields) {
   const auto claim = decode_claim(object_of(R"(
 metadata: {name: c}
 spec: {devices: {requests: [{name: r, someday: {}}], constraints: [{someAttribute: a/b}]}}
@@ -54,7 +54,7 @@ spec: {devices: {requests: [{name: r, someday: {}}], constraints: [{someAttribut
           .what);
 }
 
-TEST(Toleration, IsReadAsKubernetesDoes) {
+TEST(Toleration, IsReadLikeInKubernetes) {
   const kube::Taint taint{"k", "v", "NoSchedule"};
   const struct {
     Toleration toleration;

@@ -5,7 +5,7 @@
 namespace sliced::why {
 namespace {
 
-TEST(Features, AreThoseOfTheRelease) {
+TEST(Features, ReturnsThoseOfTheRelease) {
   EXPECT_EQ(features_of("v1.37.1"), Features{});
   EXPECT_FALSE(features_of("v1.37.1")->fractional_range) << "docs/kubernetes-versions.md: beta, off";
   EXPECT_TRUE(features_of("v1.38.0")->fractional_range);

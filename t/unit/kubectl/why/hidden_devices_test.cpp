@@ -69,7 +69,7 @@ constexpr const char* kStorage =
     "device.driver == \"sriov.example\" && device.attributes[\"sriov.example\"].resourceName == \"storage\"";
 
 // Red when who hides what a pod waits for is not named, or a device is named that would not help.
-TEST(HiddenDevices, WhoHidesWhatWouldMatchIsNamed) {
+TEST(HiddenDevices, NamesThePolicyThatHidesMatchingDevices) {
   const std::vector<HiddenMatch> wanted = {
       {"worker-1", "uplink", "0000:3b:01.0", 4, "DeviceExposurePolicy no-vfs excludes it"}};
   EXPECT_EQ(found(kStorage, vfs("ens1f0", "hidden")), wanted);
@@ -78,7 +78,7 @@ TEST(HiddenDevices, WhoHidesWhatWouldMatchIsNamed) {
       "  - on worker-1, request uplink: 4 devices, such as 0000:3b:01.0: DeviceExposurePolicy no-vfs excludes it\n");
 }
 
-TEST(HiddenDevices, WhatTheHostUsesIsToldWithTheReason) {
+TEST(HiddenDevices, ReportsHostUseWithItsReason) {
   reports::DeviceGroup group = vfs("ens1f0", "held-back");
   group.host_use = "enslaved to br0";
   group.verdicts = {{{"SriovResourcePolicy", "ours", "a"}, "in-use-by-host", "enslaved to br0"}};
@@ -88,7 +88,7 @@ TEST(HiddenDevices, WhatTheHostUsesIsToldWithTheReason) {
 }
 
 // Red when a conflict is no reason, because the device is offered: by the other kind of policy, under which the pod cannot have it.
-TEST(HiddenDevices, AConflictIsNamedWithBothPolicies) {
+TEST(HiddenDevices, NamesBothPoliciesOfAConflict) {
   FleetPolicies both(kDrivers, "ours");
   const auto yaml = kube::decode_yaml(
       "kind: SriovResourcePolicy\nmetadata: {name: a, namespace: ours}\n"
@@ -118,7 +118,7 @@ TEST(HiddenDevices, AConflictIsNamedWithBothPolicies) {
 }
 
 // Red when a code of an outcome is all that is said.
-TEST(HiddenDevices, OutcomesAreSentences) {
+TEST(HiddenDevices, DescribesOutcomesInSentences) {
   for (const char* outcome :
        {"unreadable", "refused", "excluded", "exclude-unreadable", "exclude-unknown", "expose-unknown",
         "conflict", "no-counters", "no-sharing", "settling", "not-ready", "held-by-other-driver", "reserved",
@@ -131,7 +131,7 @@ TEST(HiddenDevices, OutcomesAreSentences) {
   }
 }
 
-TEST(HiddenDevices, WhatWouldNotMatchIsNoHelp) {
+TEST(HiddenDevices, OmitsDevicesThatWouldNotMatch) {
   EXPECT_TRUE(found("device.driver == \"another\"", vfs("ens1f0", "hidden")).empty());
   EXPECT_TRUE(found(kStorage, vfs("ens9", "hidden")).empty());     // no policy would offer it
   EXPECT_TRUE(found(kStorage, vfs("ens1f0", "offered")).empty());  // it is there to be had
@@ -139,7 +139,7 @@ TEST(HiddenDevices, WhatWouldNotMatchIsNoHelp) {
 }
 
 // Red when who writes a claim has whoever asks about it wait as long as there are nodes.
-TEST(HiddenDevices, WhatExpressionsTakeIsBoundedForAllNodesTogether) {
+TEST(HiddenDevices, BoundsExpressionsOverAllNodes) {
   reports::NodeReport report;
   report.node = kNode.name;
   report.groups = {vfs("ens1f0", "hidden")};
@@ -151,7 +151,7 @@ TEST(HiddenDevices, WhatExpressionsTakeIsBoundedForAllNodesTogether) {
   EXPECT_LT(matching, 100u);
 }
 
-TEST(HiddenDevices, ANodesHiddenDevicesStandBesideWhatItOffers) {
+TEST(HiddenDevices, ShowsHiddenDevicesBesideOfferedOnes) {
   reports::NodeReport report;
   report.groups = {vfs("ens1f0", "hidden"), vfs("ens1f1", "unmatched")};
   std::vector<DeviceLine> lines = {{.entry = "a", .pci = "0000:3b:01.1"}};

@@ -95,7 +95,7 @@ constexpr const char* kStorage =
     "device.driver == \"sriov.example\" && device.attributes[\"sriov.example\"].resourceName == \"storage\"";
 
 // Red when a policy that misses by one field is not named, or named with another field.
-TEST_F(MissingPolicyTest, AnExistingPolicyThatMissesByOneFieldIsNamed) {
+TEST_F(MissingPolicyTest, NamesAPolicyThatMissesByOneField) {
   policy(
       "kind: SriovResourcePolicy\nmetadata: {name: intel, namespace: ours}\n"
       "spec: {configs: [{resourceName: storage, resourceFilters: [{vendors: ['15b3']}, {pfNames: [ens1f0], drivers: "
@@ -111,7 +111,7 @@ TEST_F(MissingPolicyTest, AnExistingPolicyThatMissesByOneFieldIsNamed) {
 }
 
 // Red when one edit is a line for each group of devices that it would help, or for each namespace that nodes' daemons follow.
-TEST_F(MissingPolicyTest, OneEditIsOneLine) {
+TEST_F(MissingPolicyTest, PrintsOneEditInOneLine) {
   policy(
       "kind: SriovResourcePolicy\nmetadata: {name: intel, namespace: ours}\n"
       "spec: {configs: [{resourceName: storage, resourceFilters: [{pfNames: [ens9]}]}]}\n"
@@ -141,7 +141,7 @@ TEST_F(MissingPolicyTest, OneEditIsOneLine) {
   EXPECT_NE(exposed.find("DeviceExposurePolicy uplink would offer 1 device"), std::string::npos) << exposed;
 }
 
-TEST_F(MissingPolicyTest, APolicyForOtherNodesIsNamedWithItsNodeSelector) {
+TEST_F(MissingPolicyTest, NamesTheNodeSelectorOfAPolicyForOtherNodes) {
   policy(
       "kind: SriovResourcePolicy\nmetadata: {name: intel, namespace: ours}\n"
       "spec: {nodeSelector: {zone: c}, configs: [{resourceName: storage, resourceFilters: [{pfNames: [ens1f0]}]}]}\n");
@@ -155,7 +155,7 @@ TEST_F(MissingPolicyTest, APolicyForOtherNodesIsNamedWithItsNodeSelector) {
 }
 
 // Red when a policy is named whose devices the request would not take: its resourceName is another.
-TEST_F(MissingPolicyTest, APolicyWhoseDevicesWouldNotMatchIsNotNamed) {
+TEST_F(MissingPolicyTest, OmitsAPolicyWhoseDevicesWouldNotMatch) {
   policy(
       "kind: SriovResourcePolicy\nmetadata: {name: intel, namespace: ours}\n"
       "spec: {configs: [{resourceName: other, resourceFilters: [{pfNames: [ens9]}]}]}\n");
@@ -170,7 +170,7 @@ TEST_F(MissingPolicyTest, APolicyWhoseDevicesWouldNotMatchIsNotNamed) {
       "\"storage\",\"resourceFilters\":[{\"pfNames\":[\"ens1f0\"]}]}]}}");
 }
 
-TEST_F(MissingPolicyTest, ADeviceExposurePolicyThatMissesByOnePartIsNamed) {
+TEST_F(MissingPolicyTest, NamesADeviceExposurePolicyThatMissesByOnePart) {
   policy(
       "kind: DeviceExposurePolicy\nmetadata: {name: uplink}\n"
       "spec: {selector: {cel: 'device.attributes[\"dra.networking\"].type == \"pf\" && "
@@ -184,7 +184,7 @@ TEST_F(MissingPolicyTest, ADeviceExposurePolicyThatMissesByOnePartIsNamed) {
 }
 
 // A shared persona with the plugin, the attribute and the capacity that are asked for; what is printed is decided with again.
-TEST_F(MissingPolicyTest, ANewDeviceExposurePolicyIsOfferedAsTheRequestWantsIt) {
+TEST_F(MissingPolicyTest, SuggestsANewDeviceExposurePolicyForTheRequest) {
   report("worker-1", {pf("ens1f0")});
   const std::string said = advice(
       "device.driver == \"dra.networking\" && device.allowMultipleAllocations == true && "
@@ -209,7 +209,7 @@ TEST_F(MissingPolicyTest, ANewDeviceExposurePolicyIsOfferedAsTheRequestWantsIt) 
   policy(said.substr(object));
 }
 
-TEST_F(MissingPolicyTest, NothingIsAdvisedWhereNoPolicyWouldHelp) {
+TEST_F(MissingPolicyTest, SuggestsNothingIfNoPolicyWouldHelp) {
   report("worker-1", {vfs("ens1f0")});
   EXPECT_EQ(advice("device.driver == \"another.example\""), "");
   EXPECT_EQ(advice("device.attributes[\"sriov.example\"].vendor == \"15b3\""), "");
@@ -221,7 +221,7 @@ TEST_F(MissingPolicyTest, NothingIsAdvisedWhereNoPolicyWouldHelp) {
 }
 
 // What the host uses is no device that a policy would offer.
-TEST_F(MissingPolicyTest, WhatTheHostUsesIsNotAdvised) {
+TEST_F(MissingPolicyTest, DoesNotSuggestDevicesThatTheHostUses) {
   auto group = vfs("ens1f0");
   group.host_use = "has the default route";
   report("worker-1", {group});
@@ -236,7 +236,7 @@ reports::DeviceGroup bridge() {
 }
 
 // Red when a class that asks for a label alone gets the host's bridge or a whole PF: any device may be given a label.
-TEST_F(MissingPolicyTest, ALabelAloneMeansNoKindOfDevice) {
+TEST_F(MissingPolicyTest, ALabelAloneSelectsNoTypeOfDevice) {
   report("worker-1", {bridge(), pf("ens1f0"), pf("ens1f1"), vfs("ens1f0")});
   const std::string label =
       "device.driver == \"dra.networking\" && "
@@ -256,7 +256,7 @@ TEST_F(MissingPolicyTest, ALabelAloneMeansNoKindOfDevice) {
 }
 
 // Red when bridges and whole PFs are offered to a request that names neither: shares of a PF are no reason to offer the whole.
-TEST_F(MissingPolicyTest, BridgesAndWholePfsAreOfferedOnlyWhereTheyAreNamed) {
+TEST_F(MissingPolicyTest, SuggestsBridgesAndPfsOnlyIfNamed) {
   report("worker-1", {bridge(), pf("ens1f0")});
   const std::string of = "device.attributes[\"dra.networking\"].";
   EXPECT_EQ(advice(of + "linkType == \"ethernet\""), "");
@@ -268,7 +268,7 @@ TEST_F(MissingPolicyTest, BridgesAndWholePfsAreOfferedOnlyWhereTheyAreNamed) {
 }
 
 // Red when a value that the request rules out is taken for one that it asks for.
-TEST_F(MissingPolicyTest, WhatIsRuledOutIsNotAskedFor) {
+TEST_F(MissingPolicyTest, DoesNotSuggestExcludedValues) {
   report("worker-1", {bridge(), pf("ens1f0"), vfs("ens1f0")});
   const std::string of = "device.attributes[\"dra.networking\"].",
                     bare = "device.attributes[\"dra.networking\"]";
@@ -291,7 +291,7 @@ TEST_F(MissingPolicyTest, WhatIsRuledOutIsNotAskedFor) {
 }
 
 // Red when an existing policy is to be opened until it selects devices of another type than it means.
-TEST_F(MissingPolicyTest, AnExistingSelectorIsNotOpenedToOtherTypes) {
+TEST_F(MissingPolicyTest, DoesNotWidenAnExistingSelectorToOtherTypes) {
   policy(
       "kind: DeviceExposurePolicy\nmetadata: {name: fast}\n"
       "spec: {selector: {cel: 'device.attributes[\"dra.networking\"].type == \"vf\"'}, exposure: {additionalAttributes: "
@@ -304,7 +304,7 @@ TEST_F(MissingPolicyTest, AnExistingSelectorIsNotOpenedToOtherTypes) {
 }
 
 // Red when a new policy selects devices that a policy speaks of already, that the host uses, or that do not match.
-TEST_F(MissingPolicyTest, ANewPolicyLeavesAloneWhatIsTaken) {
+TEST_F(MissingPolicyTest, ANewPolicyOmitsDevicesOfOthers) {
   reports::DeviceGroup taken = vfs("ens1f0"), free = vfs("ens1f0");
   taken.vfs = {{0, 3}}, taken.disposition = "offered";
   free.vfs = {{4, 7}}, free.pci_address = "0000:3b:01.4";
@@ -319,7 +319,7 @@ TEST_F(MissingPolicyTest, ANewPolicyLeavesAloneWhatIsTaken) {
 }
 
 // Red when a policy that was meant is passed over, and another one proposed beside it.
-TEST_F(MissingPolicyTest, APolicyInANamespaceThatIsNotReadIsNamed) {
+TEST_F(MissingPolicyTest, NamesAPolicyInAnUnreadNamespace) {
   report("worker-1", {vfs("ens1f0")});
   elsewhere.emplace("apps", FleetPolicies(kDrivers, "apps"));
   for (const auto& object :
@@ -338,7 +338,7 @@ TEST_F(MissingPolicyTest, APolicyInANamespaceThatIsNotReadIsNamed) {
   EXPECT_EQ(causes.size(), 1u);
 }
 
-TEST_F(MissingPolicyTest, APolicyWithAMistakeIsNamedFirst) {
+TEST_F(MissingPolicyTest, NamesAnInvalidPolicyFirst) {
   report("worker-1", {vfs("ens1f0")});
   for (const auto& object :
        kube::decode_yaml(
@@ -354,7 +354,7 @@ TEST_F(MissingPolicyTest, APolicyWithAMistakeIsNamedFirst) {
   EXPECT_EQ(enough, std::set<std::string>{"apps/c, net"});
 }
 
-TEST_F(MissingPolicyTest, NoPolicyIsNamedForWhatIsHiddenOrUsedUp) {
+TEST_F(MissingPolicyTest, NamesNoPolicyForHiddenOrUsedDevices) {
   report("worker-1", {vfs("ens1f0"), pf("ens1f0")});
   const std::string exposed = "device.attributes[\"dra.networking\"].type == \"vf\"";
   ASSERT_NE(advice(exposed), "");
@@ -365,7 +365,7 @@ TEST_F(MissingPolicyTest, NoPolicyIsNamedForWhatIsHiddenOrUsedUp) {
   EXPECT_EQ(advice(exposed), "");
 }
 
-TEST_F(MissingPolicyTest, WithDeviceAttributesWhereTheClassAsksForOne) {
+TEST_F(MissingPolicyTest, SuggestsDeviceAttributesIfTheClassNeedsOne) {
   policy(
       "kind: DeviceAttributes\nmetadata: {name: fabric-a, namespace: ours, labels: {fabric: a}}\n"
       "spec: {attributes: {fabric: {string: a}}}\n");
@@ -376,7 +376,7 @@ TEST_F(MissingPolicyTest, WithDeviceAttributesWhereTheClassAsksForOne) {
 }
 
 // Red when a fleet costs a decision for each node.
-TEST_F(MissingPolicyTest, NodesThatLookAlikeAreJudgedOnce) {
+TEST_F(MissingPolicyTest, JudgesSimilarNodesOnce) {
   for (int i = 0; i < 500; ++i) report("w-" + std::to_string(i), {vfs("ens1f0")});
   EXPECT_EQ(devices.shapes().size(), 1u);
   EXPECT_EQ(devices.shapes()[0].nodes.size(), 500u);

@@ -6,7 +6,7 @@
 namespace sliced::why {
 namespace {
 
-TEST(KeepsAway, SaysWhatThePodWantsAndWhatTheNodeHas) {
+TEST(KeepsAway, ReportsThePodsRequirementAndTheNodesValue) {
   const auto node = decode_node(object_of(
       "metadata: {name: w, labels: {zone: a}}\nspec: {unschedulable: true, taints: [{key: t, effect: PreferNoSchedule}]}"));
   ASSERT_TRUE(node);
@@ -29,7 +29,7 @@ TEST(KeepsAway, SaysWhatThePodWantsAndWhatTheNodeHas) {
   }
 }
 
-TEST(Pod, ClaimsAreThoseThatAreMadeOrToBeMade) {
+TEST(Pod, ListsExistingAndFutureClaims) {
   const auto pod = decode_pod(object_of(R"(
 metadata: {name: p, namespace: ns}
 spec:

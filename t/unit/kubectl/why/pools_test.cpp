@@ -17,7 +17,7 @@ std::vector<Pool> pools_of(const std::string& yaml, bool as_if_complete = false)
   return gather_pools(SliceIndex(cluster.slices), {"w", {{"zone", "a"}}}, Features{}, as_if_complete);
 }
 
-TEST(GatherPools, TakesTheNewestGenerationInTheOrderOfNames) {
+TEST(GatherPools, UsesTheNewestGenerationInNameOrder) {
   const auto pools = pools_of(slice("z", 2, 2, "nodeName: w, devices: [{name: z0}]") +
                               slice("old", 1, 1, "nodeName: w, devices: [{name: gone}]") +
                               slice("b", 2, 2, "nodeName: w, devices: [{name: b0}, {name: b1}]"));
@@ -27,7 +27,7 @@ TEST(GatherPools, TakesTheNewestGenerationInTheOrderOfNames) {
   EXPECT_EQ(names, (std::vector<std::string>{"b0", "b1", "z0"}));
 }
 
-TEST(GatherPools, AnIncompletePoolGivesNothing) {
+TEST(GatherPools, ReturnsNothingOfAnIncompletePool) {
   const std::string yaml = slice("a", 1, 2, "nodeName: w, devices: [{name: a0}]");
   const auto pools = pools_of(yaml);
   ASSERT_EQ(pools.size(), 1u);
@@ -37,7 +37,7 @@ TEST(GatherPools, AnIncompletePoolGivesNothing) {
 }
 
 // What other nodes have of a pool counts, for its counters, and makes it complete.
-TEST(GatherPools, DevicesOfOtherNodesAreKnown) {
+TEST(GatherPools, MarksDevicesOfOtherNodes) {
   const auto pools =
       pools_of(slice("a", 1, 3, "nodeName: w, devices: [{name: a0}]") +
                slice("b", 1, 3, "nodeName: other, devices: [{name: b0}]") +
@@ -49,7 +49,7 @@ TEST(GatherPools, DevicesOfOtherNodesAreKnown) {
   EXPECT_TRUE(pools[0].counter_sets.contains("s"));
 }
 
-TEST(GatherPools, SaysWhyAPoolIsNotValid) {
+TEST(GatherPools, ReportsWhyAPoolIsInvalid) {
   EXPECT_EQ(pools_of(slice("a", 1, 1, "nodeName: w, devices: [{name: x}, {name: x}]")).at(0).invalid,
             "two devices are named x");
   EXPECT_EQ(
@@ -61,7 +61,7 @@ TEST(GatherPools, SaysWhyAPoolIsNotValid) {
       "device x consumes of counter set s, which is not there");
 }
 
-TEST(GatherPools, EachWayToSayWhichNodes) {
+TEST(GatherPools, AcceptsEachFormOfNodeSelection) {
   const char* here[] = {
       "allNodes: true",
       "nodeSelector: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: [a]}]}]}",

@@ -6,7 +6,7 @@
 namespace sliced::why {
 namespace {
 
-TEST(Conjuncts, AreCutOutsideOfParenthesesAndTexts) {
+TEST(Conjuncts, SplitsOutsideOfParenthesesAndTexts) {
   const struct {
     const char* expression;
     std::vector<std::string> parts;
@@ -39,7 +39,7 @@ spec:
   Candidate candidate;
 };
 
-TEST_F(SelectorsTest, TheFirstPartThatSaysNoIsToldWithWhatWasFound) {
+TEST_F(SelectorsTest, NamesTheFirstFailingPartWithItsValue) {
   const struct {
     const char* expression;
     const char* said;
@@ -58,7 +58,7 @@ TEST_F(SelectorsTest, TheFirstPartThatSaysNoIsToldWithWhatWasFound) {
   }
 }
 
-TEST_F(SelectorsTest, AnErrorIsNoNo) {
+TEST_F(SelectorsTest, DistinguishesErrorsFromFalse) {
   const std::string absent = "device.attributes[\"d.example.com\"].gone == 1";
   EXPECT_EQ(selectors.ask(absent, candidate), Says::kError);
   fixture::expect_golden(selectors.error_of(absent, candidate));

@@ -56,7 +56,7 @@ TEST(TaintRule, SelectsByDriverPoolAndName) {
     EXPECT_EQ(tainted(row.selector), row.tainted) << row.selector;
 }
 
-TEST(TaintRule, StandsBehindTheDriversOwnAndLeavesOthersAlone) {
+TEST(TaintRule, AppliesAfterDriverTaintsAndIgnoresOthers) {
   Cluster cluster;
   add(cluster, kSlices);
   const auto slices =
@@ -68,7 +68,7 @@ TEST(TaintRule, StandsBehindTheDriversOwnAndLeavesOthersAlone) {
 }
 
 // A device that is copied for each rule takes minutes of a thousand rules; what there is no room for is counted.
-TEST(TaintRule, ManyRulesAreBounded) {
+TEST(TaintRule, BoundsManyRules) {
   Cluster cluster;
   add(cluster, kSlices);
   const std::vector<TaintRule> rules(20'000, rule_of("deviceSelector: {driver: d.io},"));
@@ -80,7 +80,7 @@ TEST(TaintRule, ManyRulesAreBounded) {
   EXPECT_EQ(some.slices.at(0)->common.devices.at(1)->taints.size(), 10'000u);
 }
 
-TEST(TaintRule, AWrongShapeIsNamed) {
+TEST(TaintRule, NamesAFieldOfTheWrongType) {
   const auto rule = decode_taint_rule(
       object_of("kind: DeviceTaintRule\nmetadata: {name: r}\nspec: {deviceSelector: {driver: 7}}"));
   ASSERT_FALSE(rule);

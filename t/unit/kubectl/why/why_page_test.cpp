@@ -32,7 +32,7 @@ constexpr const char* kCluster =
     "  selectors: [{cel: {expression: \"true\\nclaim ns/other is allocated\\e[2J\"}}]}}]}}\n";
 
 // Red when what somebody wrote into a selector looks like a line of the answer, or steers the terminal.
-TEST(WhyPage, AnExpressionOfSeveralLinesIsOne) {
+TEST(WhyPage, JoinsTheLinesOfAnExpression) {
   const why::Cluster cluster = cluster_of(kCluster);
   ASSERT_EQ(cluster.claims.size(), 1u);
   EXPECT_TRUE(cluster.unread.empty()) << cluster.unread.front();
@@ -46,7 +46,7 @@ TEST(WhyPage, AnExpressionOfSeveralLinesIsOne) {
 }
 
 // Red when the cause comes below advice, or only at the end.
-TEST(WhyPage, WhatHidesDevicesIsTheFirstLine) {
+TEST(WhyPage, HeadlinesThePolicyThatHidesDevices) {
   const why::Cluster cluster = cluster_of(kCluster);
   why::Answer answer = why_claim(cluster, cluster.claims.at(0));
   answer.causes = {
@@ -62,7 +62,7 @@ TEST(WhyPage, WhatHidesDevicesIsTheFirstLine) {
 }
 
 // Red when a slip in the name of an attribute is told in the last column of the table alone.
-TEST(WhyPage, AnAttributeThatNoDeviceHasIsTheFirstLine) {
+TEST(WhyPage, HeadlinesAnAttributeThatNoDeviceHas) {
   const why::Cluster cluster = cluster_of(
       "kind: Node\nmetadata: {name: w}\n"
       "---\nkind: ResourceSlice\nmetadata: {name: s}\n"
@@ -107,7 +107,7 @@ std::string fleet_of(int nodes, int count) {
 
 constexpr const char* kOwnClaim = "{resourceClaims: [{name: c, resourceClaimName: claim}]}";
 
-TEST(WhyPage, ACountAboveTheSupplyIsTheHeadline) {
+TEST(WhyPage, HeadlinesACountAboveTheSupply) {
   const std::string text = text_of_pod(cluster_of(fleet_of(2, 3)), kOwnClaim);
   EXPECT_TRUE(text.starts_with(
       "pod ns/p is pending: no node has 3 free devices for request r (class any); the most is 1, "
@@ -118,7 +118,7 @@ TEST(WhyPage, ACountAboveTheSupplyIsTheHeadline) {
 }
 
 // Red when nodes can allocate what no template says.
-TEST(WhyPage, AMissingTemplateSaysNothingOfNodes) {
+TEST(WhyPage, OmitsNodesIfTheTemplateIsMissing) {
   why::Cluster cluster = cluster_of(fleet_of(2, 1));
   cluster.template_names = {"one-vf", "two-vfs"};
   const std::string text =
@@ -134,7 +134,7 @@ TEST(WhyPage, AMissingTemplateSaysNothingOfNodes) {
   EXPECT_EQ(text.find("WANTED"), std::string::npos) << text;
 }
 
-TEST(WhyPage, WhatKeepsThePodFromItsNodesIsTheHeadline) {
+TEST(WhyPage, HeadlinesTheReasonThatKeepsThePodAway) {
   const why::Cluster cluster = cluster_of(fleet_of(2, 1));
   const std::string text = text_of_pod(
       cluster, "{nodeSelector: {disk: ssd}, resourceClaims: [{name: c, resourceClaimName: claim}]}");
@@ -151,14 +151,14 @@ TEST(WhyPage, WhatKeepsThePodFromItsNodesIsTheHeadline) {
               "node's taint node.kubernetes.io/unschedulable:NoSchedule\n"));
 }
 
-TEST(WhyPage, EqualRowsAreOneRow) {
+TEST(WhyPage, GroupsEqualRows) {
   const std::string text = text_of_pod(cluster_of(fleet_of(30, 3)), kOwnClaim);
   EXPECT_NE(text.find("\nw-1, w-2, w-3 and 27 more nodes  r "), std::string::npos) << text;
   EXPECT_EQ(text.find("w-30"), std::string::npos) << text;
 }
 
 // Red when what would help is below tables of nodes.
-TEST(WhyPage, TheAnswerComesBeforeItsEvidence) {
+TEST(WhyPage, PrintsTheAnswerBeforeItsEvidence) {
   const std::string text = text_of_pod(cluster_of(fleet_of(3, 3)), kOwnClaim);
   const size_t change = text.find("To run there, all of these must change:"), table = text.find("\nNODE ");
   ASSERT_NE(change, std::string::npos) << text;
@@ -166,7 +166,7 @@ TEST(WhyPage, TheAnswerComesBeforeItsEvidence) {
   EXPECT_LT(change, text.find("claim ns/claim is not allocated")) << text;
 }
 
-TEST(WhyPage, AnUnsureAnswerSaysWhyInItsHeadline) {
+TEST(WhyPage, HeadlinesTheReasonOfAnUnsureAnswer) {
   why::Cluster cluster = cluster_of(fleet_of(1, 1));
   cluster.denied["nodes"] = "list nodes";
   const std::string text = text_of_pod(cluster, kOwnClaim);
@@ -177,7 +177,7 @@ TEST(WhyPage, AnUnsureAnswerSaysWhyInItsHeadline) {
 }
 
 // Red when a pod whose extended resource a DeviceClass provides is said to ask for no device.
-TEST(WhyPage, ExtendedResourcesAreShownAsAClaim) {
+TEST(WhyPage, ShowsExtendedResourcesAsAClaim) {
   why::Cluster cluster = cluster_of(fleet_of(1, 1));
   cluster.classes[0].extended_resource = "example.com/vf";
   const std::string text =
@@ -192,7 +192,7 @@ TEST(WhyPage, ExtendedResourcesAreShownAsAClaim) {
 }
 
 // Red when a cluster full of what cannot be read is told object by object.
-TEST(WhyPage, WhatCannotBeReadIsToldWithinBounds) {
+TEST(WhyPage, BoundsUnreadableObjects) {
   why::Cluster cluster = cluster_of(kCluster);
   for (int i = 0; i < 1'000; ++i)
     why::add_object(kube::Json::Object{{"kind", "ResourceSlice"}}, "ns", cluster);

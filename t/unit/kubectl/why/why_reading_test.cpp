@@ -29,7 +29,7 @@ struct WhyReadingTest : testing::Test, LateObjects {
 };
 
 // Red when what went while the server forgot the pages of its list counts, or anything counts twice.
-TEST_F(WhyReadingTest, AListThatBeginsAnewCountsOnce) {
+TEST_F(WhyReadingTest, CountsARestartedListOnce) {
   const struct {
     const kube::Resource& kind;
     std::string namespace_, spec;
@@ -104,7 +104,7 @@ struct StartTest : WhyReadingTest {
 };
 
 // Red when nothing is said of a pod that is on a node and hangs there.
-TEST_F(StartTest, APodWhoseContainersDoNotStartHasItsLastWarningWithItsAge) {
+TEST_F(StartTest, ReportsTheLastWarningOfAStartingPodWithItsAge) {
   event("older", "12:01:00");
   event("newer", "12:08:00");
   EXPECT_EQ(notes(), std::vector<std::string>{"FailedPrepareDynamicResources: newer (2m ago)"});
@@ -113,7 +113,7 @@ TEST_F(StartTest, APodWhoseContainersDoNotStartHasItsLastWarningWithItsAge) {
 }
 
 // Red when the first line is of another pod of the name, of the time before the pod was bound, or of what has been overcome since.
-TEST_F(StartTest, WhatIsOverIsNotToldAsTheCause) {
+TEST_F(StartTest, OmitsWarningsThatAreOver) {
   event("of a pod of before", "12:09:00", "uid-before");
   event("0/3 nodes are available", "11:59:00", "uid-p", "FailedScheduling");
   event("before it was bound", "11:59:30");
@@ -127,7 +127,7 @@ TEST_F(StartTest, WhatIsOverIsNotToldAsTheCause) {
 }
 
 // Red when an old event comes before what the node reports now, or when the remedy is not named.
-TEST_F(StartTest, WhatTheNodeReportsNowComesFirstWithItsRemedy) {
+TEST_F(StartTest, ReportsNodeProblemsFirstWithTheirRemedy) {
   event("driver is not registered", "12:01:00");
   put(kube::kNodeDeviceReports,
       "metadata: {name: w}\nstatus: {kubeletPlugin: 'off', silentSince: '2026-01-01T11:00:00Z'}\n");
@@ -143,7 +143,7 @@ TEST_F(StartTest, WhatTheNodeReportsNowComesFirstWithItsRemedy) {
   EXPECT_EQ(notes().size(), 1u) << "its claims are another driver's";
 }
 
-TEST_F(StartTest, ARunningPodHasOnlyTheConfigurationsThatWereIgnored) {
+TEST_F(StartTest, ReportsOnlyIgnoredConfigurationsOfARunningPod) {
   event("back-off", "12:09:00", "uid-p", "BackOff");
   answer.pod->phase = "Running";
   EXPECT_TRUE(notes().empty());
@@ -153,7 +153,7 @@ TEST_F(StartTest, ARunningPodHasOnlyTheConfigurationsThatWereIgnored) {
 }
 
 // Red when a pod for which only a policy is missing hears nothing of it.
-TEST_F(WhyReadingTest, DevicesThatNoPolicySelectsAreNamedWhereNothingMatches) {
+TEST_F(WhyReadingTest, NamesNodesWithUnselectedDevicesIfNothingMatches) {
   put(kube::kNodeDeviceReports, "metadata: {name: w}\nstatus: {counts: {devices: 12, unmatched: 12}}\n");
   why::Answer answer;
   answer.nodes.resize(1);
@@ -170,7 +170,7 @@ TEST_F(WhyReadingTest, DevicesThatNoPolicySelectsAreNamedWhereNothingMatches) {
   EXPECT_TRUE(answer.hints.empty());
 }
 
-TEST_F(WhyReadingTest, AMissingPermissionIsNamedWithTheOthers) {
+TEST_F(WhyReadingTest, NamesAMissingPermissionWithTheOthers) {
   put(kube::kDeviceClasses, "metadata: {name: c}\nspec: {}\n");
   for (const auto* kind : {&kube::kNodes, &kube::kResourceSlices, &kube::kDeviceTaintRules})
     cluster.deny(kind->plural);
@@ -182,7 +182,7 @@ TEST_F(WhyReadingTest, AMissingPermissionIsNamedWithTheOthers) {
   EXPECT_EQ(all.classes.size(), 1u);
 }
 
-TEST_F(WhyReadingTest, WhoHidesWhatWouldMatchIsNamedOnce) {
+TEST_F(WhyReadingTest, NamesAHidingPolicyOnce) {
   put(kube::kSriovResourcePolicies,
       "metadata: {name: a, namespace: ours}\n"
       "spec: {configs: [{resourceName: storage, resourceFilters: [{pfNames: [ens1f0]}]}]}\n");
@@ -247,7 +247,7 @@ struct SharesTest : WhyReadingTest {
 };
 
 // Red when the end of other pods is all that is said to help where a policy limits the shares.
-TEST_F(SharesTest, ALargerCapacityIsTheFirstRemedyWhereSharesAreUsedUp) {
+TEST_F(SharesTest, SuggestsALargerCapacityFirstIfSharesAreUsedUp) {
   put(kube::kDeviceExposurePolicies,
       "metadata: {name: shares}\nspec: {selector: {cel: 'device.attributes[\"dra.example\"].type == \"pf\"'}, exposure: "
       "{allowMultipleAllocations: true, capacity: {macvlans: {value: '1', requestPolicy: {default: '1', validValues: ['1']}}}, "
@@ -276,7 +276,7 @@ TEST_F(SharesTest, ALargerCapacityIsTheFirstRemedyWhereSharesAreUsedUp) {
 }
 
 // Red when the state of pods is not read, or an answer is made again for nothing.
-TEST_F(SharesTest, PodsThatHoldDevicesAreReadWhereTheirEndWouldHelp) {
+TEST_F(SharesTest, ReadsPodsThatHoldDevicesIfTheirEndWouldHelp) {
   put(kube::kPods, "metadata: {name: a, namespace: apps}\nstatus: {phase: Running}\n");
   EXPECT_FALSE(read_users(objects, ask(), all)) << "it runs";
   put(kube::kPods, "metadata: {name: a, namespace: apps}\nstatus: {phase: Failed}\n");
@@ -295,7 +295,7 @@ TEST_F(SharesTest, PodsThatHoldDevicesAreReadWhereTheirEndWouldHelp) {
 }
 
 // Red when a configuration that no node uses is seen in an Event alone, which comes a minute later.
-TEST_F(WhyReadingTest, AConfigurationThatIsIgnoredIsSaidBeforeTheNodeSaysIt) {
+TEST_F(WhyReadingTest, ReportsAnIgnoredConfigurationBeforeTheNode) {
   const std::string config =
       "config: [{opaque: {driver: dra.example, parameters: {apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1, kind: VfConfig, "
       "netAttachDefName: net}}";

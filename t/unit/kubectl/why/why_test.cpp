@@ -55,7 +55,7 @@ spec: {deviceSelector: {driver: d.io, device: b}, taint: {key: broken, effect: N
 )";
 
 // Red when rules are read and not applied.
-TEST(Why, WhatAnAdministratorTaintsIsTainted) {
+TEST(Why, HonoursTaintRules) {
   Cluster cluster;
   add(cluster, kRule);
   add(cluster, "kind: DeviceClass\nmetadata: {name: any}\nspec: {}");
@@ -77,7 +77,7 @@ TEST(Why, WhatAnAdministratorTaintsIsTainted) {
 }
 
 // Red when a selector that is right is to be loosened, because the name of the class is wrong or a policy is missing.
-TEST(Why, SelectorsAreNotLoosenedWhereAnotherRemedyIsEnough) {
+TEST(Why, DoesNotLoosenSelectorsIfAnotherRemedyIsEnough) {
   const std::string selector = "{cel: {expression: 'device.attributes[\"d.io\"].vendor == \"1af4\"'}}";
   Cluster cluster;
   const Answer misnamed = ask(cluster, "{deviceClassName: vff, selectors: [" + selector + "]}");
@@ -95,7 +95,7 @@ TEST(Why, SelectorsAreNotLoosenedWhereAnotherRemedyIsEnough) {
   EXPECT_TRUE(missing.advice.empty()) << join(missing.advice, "\n");
 }
 
-TEST(Why, CountsWhatMatchesWhatIsHeldAndByWhom) {
+TEST(Why, CountsMatchingAndHeldDevicesWithTheirClaims) {
   Cluster cluster;
   const Answer answer = ask(cluster, "{deviceClassName: vf}");
   EXPECT_EQ(answer.verdict, Verdict::kPending);
@@ -112,7 +112,7 @@ TEST(Why, CountsWhatMatchesWhatIsHeldAndByWhom) {
       "DeviceClass vf does not match, selectors[0]: device.attributes[\"d.io\"].vendor == \"8086\"; vendor is \"15b3\"");
 }
 
-TEST(Why, NamesEachChangeThatIsEnough) {
+TEST(Why, NamesEachSufficientChange) {
   Cluster cluster;
   const Answer answer = ask(cluster, "{deviceClassName: vf}");
   EXPECT_EQ(answer.nodes.at(0).changes_text,
@@ -125,7 +125,7 @@ TEST(Why, NamesEachChangeThatIsEnough) {
 }
 
 // Red when one change that is enough on several nodes is a line for each.
-TEST(Why, AChangeThatIsEnoughOnSeveralNodesIsNamedOnce) {
+TEST(Why, NamesASufficientChangeOfSeveralNodesOnce) {
   Cluster cluster;
   add(cluster,
       "kind: DeviceClass\nmetadata: {name: any-vf}\nspec: {selectors: [{cel: {expression: 'true'}}]}");
@@ -144,14 +144,14 @@ TEST(Why, AChangeThatIsEnoughOnSeveralNodesIsNamedOnce) {
 }
 
 // Two of what there is one of: nothing alone is enough, and all that is needed is named.
-TEST(Why, NamesAllThatStandsInTheWay) {
+TEST(Why, NamesAllObstacles) {
   Cluster cluster;
   const Answer answer = ask(cluster, "{deviceClassName: vf, count: 2}");
   EXPECT_TRUE(answer.advice.empty());
   EXPECT_EQ(answer.nodes.at(0).changes.all.size(), 2u);
 }
 
-TEST(Why, AClassThatIsNotThereIsSaidOnce) {
+TEST(Why, ReportsAMissingClassOnce) {
   Cluster cluster;
   const Answer answer = ask(cluster, "{deviceClassName: vfs}");
   ASSERT_EQ(answer.everywhere.size(), 1u);
@@ -177,7 +177,7 @@ spec: {driver: d.io, nodeName: v, pool: {name: v, generation: 1, resourceSliceCo
   EXPECT_NE(answer.advice[0].find("DeviceClass vf"), std::string::npos);
 }
 
-TEST(Why, AClaimThatIsStillToBeMadeIsLookedAt) {
+TEST(Why, ReadsTheTemplateOfAMissingClaim) {
   Cluster cluster;
   add(cluster, kWorld);
   add(cluster,
@@ -193,7 +193,7 @@ TEST(Why, AClaimThatIsStillToBeMadeIsLookedAt) {
   fixture::expect_golden(absent.everywhere.at(0));
 }
 
-TEST(Why, CountersAreToldWithWhoUsesThem) {
+TEST(Why, NamesTheUsersOfCounters) {
   Cluster cluster;
   add(cluster, kWorld);
   add(cluster, R"(
@@ -228,7 +228,7 @@ spec: {selectors: [{cel: {expression: 'device.driver == "e.io"'}}]}
 }
 
 // Red when a slice with compatibility groups makes its pool incomplete, or a PF is said to be free beside its VF.
-TEST(Why, CompatibilityGroupsAreToldWithWhoUsesThem) {
+TEST(Why, NamesTheUsersOfCompatibilityGroups) {
   const auto why = [](const std::string& allocated, const std::string& groups) {
     Cluster cluster;
     add(cluster, kWorld);
@@ -272,7 +272,7 @@ spec: {selectors: [{cel: {expression: 'device.driver == "e.io"'}}]}
   EXPECT_EQ(why("vf0", "[whole, parts]").verdict, Verdict::kCan) << "they have a group in common";
 }
 
-TEST(Why, APodThatRunsIsNotAskedAbout) {
+TEST(Why, ReportsARunningPod) {
   Cluster cluster;
   add(cluster, kWorld);
   const Answer answer = why_pod(cluster, pod_of("{nodeName: w}"));
@@ -299,7 +299,7 @@ std::string asking(const std::string& resource, int count) {
 }
 
 // Red when a pod that names no claim is said to wait for no device, though a DeviceClass provides what it asks for.
-TEST(Why, AnExtendedResourceIsARequestOfItsClass) {
+TEST(Why, TreatsAnExtendedResourceAsARequestOfItsClass) {
   for (const std::string resource : {"example.com/vf", "deviceclass.resource.kubernetes.io/by-name"}) {
     Cluster cluster;
     const Answer answer = ask_extended(cluster, asking(resource, 5));
@@ -317,7 +317,7 @@ TEST(Why, AnExtendedResourceIsARequestOfItsClass) {
   }
 }
 
-TEST(Why, OfTwoClassesWithOneExtendedResourceTheNewestCounts) {
+TEST(Why, UsesTheNewestClassOfAnExtendedResource) {
   Cluster cluster;
   add(cluster,
       "kind: DeviceClass\nmetadata: {name: newer, creationTimestamp: '2026-02-01T00:00:00Z'}\n"
@@ -327,7 +327,7 @@ TEST(Why, OfTwoClassesWithOneExtendedResourceTheNewestCounts) {
 }
 
 // An init container that ends leaves its devices to the containers that follow; a sidecar does not.
-TEST(Why, InitContainersUseWhatLaterContainersHave) {
+TEST(Why, InitContainersReuseDevicesOfLaterContainers) {
   const struct {
     const char* policy;
     size_t requests;
@@ -348,7 +348,7 @@ TEST(Why, InitContainersUseWhatLaterContainersHave) {
 }
 
 // Device plugins come first where a node has one; how many of theirs are left is not read.
-TEST(Why, WhatADevicePluginProvidesIsUnsure) {
+TEST(Why, IsUnsureAboutDevicePluginResources) {
   const auto asked = [](const std::string& allocatable, const std::string& version = "v1.37.1") {
     Cluster cluster;
     cluster.features = *features_of(version);
@@ -363,7 +363,7 @@ TEST(Why, WhatADevicePluginProvidesIsUnsure) {
   fixture::expect_golden(asked("cpu: 4", "v1.35.2").nodes.at(0).kept_away);
 }
 
-TEST(Why, AnExtendedResourceThatNothingProvidesKeepsThePodAway) {
+TEST(Why, AnUnprovidedExtendedResourceKeepsThePodAway) {
   Cluster cluster;
   const Answer answer = ask_extended(cluster, asking("example.com/vfs", 1));
   EXPECT_EQ(answer.verdict, Verdict::kPending);
@@ -373,7 +373,7 @@ TEST(Why, AnExtendedResourceThatNothingProvidesKeepsThePodAway) {
 
 // ---- what helps
 
-TEST(Why, ClassesThatMatchAreNamedWhereTheRequestsOwnMatchesNothing) {
+TEST(Why, SuggestsMatchingClassesForARequestWithoutMatch) {
   Cluster cluster;
   add(cluster,
       "kind: DeviceClass\nmetadata: {name: other}\nspec: {selectors: [{cel: {expression: 'device.driver == \"e.io\"'}}]}");
@@ -384,7 +384,7 @@ TEST(Why, ClassesThatMatchAreNamedWhereTheRequestsOwnMatchesNothing) {
                 "claim default/c, request r: DeviceClasses that match devices: vf (2 devices)"});
 }
 
-TEST(Why, AnAttributeInAnotherCaseIsSuggested) {
+TEST(Why, SuggestsAnAttributeInAnotherCase) {
   Cluster cluster;
   add(cluster, "kind: DeviceClass\nmetadata: {name: any}\nspec: {}");
   const Answer answer = ask(
@@ -406,7 +406,7 @@ TEST(Why, AnAttributeInAnotherCaseIsSuggested) {
 }
 
 // Red when a slip is seen in what fails alone: a guarded one says no, of each device.
-TEST(Why, ASlipInAGuardedSelectorIsCorrectedAndNotLoosened) {
+TEST(Why, CorrectsAMisspelledAttributeInAGuardedSelector) {
   for (
       const auto& [expression, said] : std::map<std::string, std::string>{
           {"device.attributes[\"d.io\"].?vendr.orValue(\"\") == \"8086\"",
@@ -431,7 +431,7 @@ TEST(Why, ASlipInAGuardedSelectorIsCorrectedAndNotLoosened) {
 }
 
 // Red when an attribute that the driver gives to other devices is taken for a slip.
-TEST(Why, AnAttributeThatADriverPublishesIsNoSlip) {
+TEST(Why, APublishedAttributeIsNotMisspelled) {
   Cluster cluster;
   add(cluster, "kind: DeviceClass\nmetadata: {name: any}\nspec: {}");
   cluster.publishable = {"d.io/vender"};
@@ -443,7 +443,7 @@ TEST(Why, AnAttributeThatADriverPublishesIsNoSlip) {
 }
 
 // Red when a selector that matches devices is to be loosened because they are in use.
-TEST(Why, ASelectorThatMatchesDevicesIsNotLoosened) {
+TEST(Why, DoesNotLoosenASelectorThatMatches) {
   Cluster cluster;
   add(cluster, "kind: DeviceClass\nmetadata: {name: any}\nspec: {}");
   const Answer answer = ask(cluster,
@@ -455,7 +455,7 @@ TEST(Why, ASelectorThatMatchesDevicesIsNotLoosened) {
 }
 
 // Red when a guard is advised once, and below that the selector is to be loosened.
-TEST(Why, AnExpressionThatFailsIsGuardedEverywhere) {
+TEST(Why, GuardsAFailingExpressionEverywhere) {
   Cluster cluster;
   add(cluster, "kind: DeviceClass\nmetadata: {name: any}\nspec: {}");
   cluster.publishable = {"d.io/PFName"};
@@ -495,7 +495,7 @@ std::string holder(const std::string& device, const std::string& pod) {
 PodState state(const std::string& yaml) { return pod_state(object_of(yaml)); }
 
 // A sidecar that fails does not make the container beside it stop.
-TEST(Why, APodOfWhichAContainerRunsIsRunning) {
+TEST(Why, APodWithARunningContainerRuns) {
   const std::string fails = "{state: {waiting: {reason: CrashLoopBackOff}}}";
   EXPECT_EQ(state("status: {phase: Running, containerStatuses: [" + fails + "]}").state,
             UsersState::kFailing);
@@ -504,7 +504,7 @@ TEST(Why, APodOfWhichAContainerRunsIsRunning) {
       UsersState::kRunning);
 }
 
-TEST(Why, PodsAreToGoByTheirState) {
+TEST(Why, SuggestsPodsToDeleteByTheirState) {
   const std::map<std::string, PodState> pods = {
       {"default/runs", state("status: {phase: Running, containerStatuses: [{state: {running: {}}}]}")},
       {"default/pulls", state("status: {phase: Pending, containerStatuses: [{state: {waiting: {reason: "
@@ -542,7 +542,7 @@ TEST(Why, PodsAreToGoByTheirState) {
   EXPECT_EQ(asked(1, {"runs", "runs", "runs", "runs"}).advice.size(), 3u) << "there is no other";
 }
 
-TEST(Why, NodesAreInTheirNaturalOrder) {
+TEST(Why, SortsNodesNaturally) {
   Cluster cluster;
   for (const char* name : {"w-10", "w-2", "w-1"})
     add(cluster, std::string("kind: Node\nmetadata: {name: ") + name + "}");
@@ -555,7 +555,7 @@ TEST(Why, NodesAreInTheirNaturalOrder) {
 // ---- what may not be read
 
 // Red when a missing permission is taken for the absence of what it would show.
-TEST(Why, WhatMayNotBeReadIsNoAnswer) {
+TEST(Why, IsUnsureWithoutPermissions) {
   const auto asked = [](const std::string& kind, const std::string& exactly) {
     Cluster cluster;
     add(cluster, kWorld);
@@ -578,7 +578,7 @@ TEST(Why, WhatMayNotBeReadIsNoAnswer) {
 }
 
 // Claims are written by anybody: whoever asks about one waits for a minute at most, and is told of what was not looked at.
-TEST(Why, WhatTakesTooLongIsNotLookedAtAndSaid) {
+TEST(Why, OmitsAndReportsAnExpensiveSearch) {
   const std::string dear =
       "{deviceClassName: vf, selectors: [{cel: {expression: '[1,2,3,4,5,6,7,8].all(a, [1,2,3,4,5,6,7,8].all(b, "
       "[1,2,3,4,5,6,7,8].all(c, a + b + c < 0)))'}}]}";
@@ -633,7 +633,7 @@ spec: {selectors: [{cel: {expression: 'device.driver == "e.io"'}}]}
 )";
 
 // Red when only "less" is said of a capacity whose maximum is known.
-TEST(Why, TheMostThatADeviceGivesOneClaimIsNamed) {
+TEST(Why, NamesTheMostThatADeviceGivesOneClaim) {
   Cluster cluster;
   add(cluster, kShared);
   const Answer answer = ask(cluster, "{deviceClassName: shared, capacity: {requests: {e.io/links: '5'}}}");
@@ -652,7 +652,7 @@ TEST(Why, TheMostThatADeviceGivesOneClaimIsNamed) {
 }
 
 // Red when the amount that is advised would not do: what is left counts, too.
-TEST(Why, TheAmountThatIsAdvisedIsLeft) {
+TEST(Why, SuggestsAnAvailableAmount) {
   Cluster cluster;
   add(cluster, kShared);
   add(cluster, R"(
@@ -676,7 +676,7 @@ std::string two_requests(const std::string& constraint, const std::string& first
 }
 
 // Red when "but not all together" is all that is said of a constraint that no values can meet.
-TEST(Why, TheValuesThatClashAreNamed) {
+TEST(Why, NamesConflictingValues) {
   Cluster cluster;
   add(cluster, kWorld);
   add(cluster, kShared);
@@ -694,7 +694,7 @@ TEST(Why, TheValuesThatClashAreNamed) {
           "request b asks for 2 and has 2 x \"p1\"; no value has enough devices for all of them"});
 }
 
-TEST(Why, TooFewValuesForADistinctAttributeAreCounted) {
+TEST(Why, CountsMissingDistinctValues) {
   Cluster cluster;
   add(cluster, kWorld);
   add(cluster, kShared);
@@ -708,7 +708,7 @@ TEST(Why, TooFewValuesForADistinctAttributeAreCounted) {
 }
 
 // What a constraint can meet is no clash: counters or other claims stand in the way then.
-TEST(Why, AConstraintThatCanBeMetIsNoClash) {
+TEST(Why, ASatisfiableConstraintIsNoConflict) {
   Cluster cluster;
   add(cluster, kWorld);
   add(cluster, kShared);
@@ -725,7 +725,7 @@ kube::Json pod_object(const std::string& spec, const std::string& status) {
 }
 
 // Red when a pod that neither the scheduler nor the kubelet tries again is said to run.
-TEST(Why, APodThatIsNotTriedAgainHasToBeDeleted) {
+TEST(Why, SuggestsDeletingAPodThatIsNotRetried) {
   Cluster cluster;
   add(cluster, kWorld);
   add(cluster, claim("{deviceClassName: vf}"));
@@ -748,7 +748,7 @@ TEST(Why, APodThatIsNotTriedAgainHasToBeDeleted) {
   EXPECT_EQ(why_pod(cluster, *decode_pod(pod_object(on_w, "{phase: Succeeded}"))).verdict, Verdict::kRuns);
 }
 
-TEST(Why, AClaimThatGoesHoldsThePodUp) {
+TEST(Why, ReportsATerminatingClaim) {
   Cluster cluster;
   add(cluster, kWorld);
   add(cluster,
@@ -761,7 +761,7 @@ TEST(Why, AClaimThatGoesHoldsThePodUp) {
 }
 
 // Red when a pod whose device waits for its driver's word is said to be schedulable.
-TEST(Why, APodThatWaitsForABindingConditionIsHeld) {
+TEST(Why, ReportsAMissingBindingCondition) {
   const auto why = [](const std::string& devices) {
     Cluster cluster;
     add(cluster, kWorld);
@@ -785,7 +785,7 @@ TEST(Why, APodThatWaitsForABindingConditionIsHeld) {
 }
 
 // A claim that is allocated elsewhere is deallocated by the scheduler only where no other pod uses it.
-TEST(Why, WhoeverHasAClaimThatIsAllocatedElsewhereIsNamed) {
+TEST(Why, NamesTheUserOfAClaimAllocatedElsewhere) {
   Cluster cluster;
   add(cluster, kWorld);
   add(cluster,

@@ -112,7 +112,7 @@ TEST_F(ListenerTest, TalksOverTcpAndOverUnixSockets) {
   }
 }
 
-TEST_F(ListenerTest, NoMoreThanItsBoundAreOpenAndTheOthersWait) {
+TEST_F(ListenerTest, BoundsOpenConnections) {
   std::vector<Accepted> accepted;
   auto listener = listen_unix(loop, path, {.connections_max = 2}, keep(accepted)).value();
   std::vector<std::unique_ptr<ByteStream>> clients;
@@ -129,7 +129,7 @@ TEST_F(ListenerTest, NoMoreThanItsBoundAreOpenAndTheOthersWait) {
   accepted.clear();
 }
 
-TEST_F(ListenerTest, WhoWaitsGetsAPlaceWhereOneCanBeFreed) {
+TEST_F(ListenerTest, AcceptsAWaitingConnectionWhenRoomIsFreed) {
   std::vector<Accepted> accepted;
   int asked = 0;
   bool may_drop = false;
@@ -168,7 +168,7 @@ TEST_F(ListenerTest, WhoWaitsGetsAPlaceWhereOneCanBeFreed) {
   accepted.clear();
 }
 
-TEST_F(ListenerTest, TheFileHasItsModeAndGoesWithTheListener) {
+TEST_F(ListenerTest, SetsTheFileModeAndRemovesTheFileAtItsEnd) {
   for (const unsigned mode : {0600u, 0660u, 0666u}) {
     auto listener = listen_unix(loop, path, {.mode = mode}, [](auto, auto) {}).value();
     EXPECT_EQ(mode_of(path), mode);
@@ -178,7 +178,7 @@ TEST_F(ListenerTest, TheFileHasItsModeAndGoesWithTheListener) {
   }
 }
 
-TEST_F(ListenerTest, AFileThatIsSomebodyElsesByNowStays) {
+TEST_F(ListenerTest, KeepsAFileThatBelongsToAnotherProcess) {
   auto first = listen_unix(loop, path, {}, [](auto, auto) {}).value();
   std::filesystem::rename(path, root + "/old");
   auto second = listen_unix(loop, path, {}, [](auto, auto) {}).value();
@@ -195,7 +195,7 @@ TEST_F(ListenerTest, AStaleSocketIsReplaced) {
   EXPECT_EQ(files(), (std::vector<std::string>{"socket"}));
 }
 
-TEST_F(ListenerTest, NothingElseIsEverRemoved) {
+TEST_F(ListenerTest, RemovesNothingElse) {
   const Descriptor full = unix_socket();  // its backlog: nobody accepts
   const UnixAddress full_address = unix_address(root + "/full").value();
   ASSERT_EQ(::bind(full.get(), reinterpret_cast<const sockaddr*>(&full_address.raw), full_address.size), 0);
@@ -231,7 +231,7 @@ TEST_F(ListenerTest, NothingElseIsEverRemoved) {
   }
 }
 
-TEST_F(ListenerTest, APathMayHaveAllTheBytesThereAre) {
+TEST_F(ListenerTest, AcceptsThePathOfTheMaximumLength) {
   for (const size_t name : {2u, 3u, 8u, 20u}) {  // shorter than the hidden name beside it, and longer
     const std::string directory = root + "/" + std::string(107 - root.size() - 2 - name, 'd');
     std::filesystem::create_directory(directory);
@@ -249,7 +249,7 @@ TEST_F(ListenerTest, APathMayHaveAllTheBytesThereAre) {
 }
 
 // Where the hidden name has one digit, it is soon one that is there: it may be the stale socket's, or one's own.
-TEST_F(ListenerTest, OneOfSixteenHiddenNamesIsEnough) {
+TEST_F(ListenerTest, NeedsOneOfSixteenHiddenNames) {
   const std::string directory = root + "/" + std::string(107 - root.size() - 1 - 3, 'd');
   std::filesystem::create_directory(directory);
   const std::string longest = directory + "/ss";
@@ -266,7 +266,7 @@ TEST_F(ListenerTest, OneOfSixteenHiddenNamesIsEnough) {
   EXPECT_EQ(std::distance(begin(left), end(left)), 6);
 }
 
-TEST_F(ListenerTest, OnlyTheUsersThatAreNamedAreLetIn) {
+TEST_F(ListenerTest, AcceptsOnlyTheNamedUsers) {
   std::vector<Accepted> accepted;
   std::vector<std::string> refused;
   const auto on_refused = [&](const Peer& peer) { refused.push_back(peer.name); };
@@ -294,7 +294,7 @@ TEST_F(ListenerTest, OnlyTheUsersThatAreNamedAreLetIn) {
   EXPECT_EQ(refused.size(), 1u);
 }
 
-TEST_F(ListenerTest, AnAddressThatIsTakenOrNoneIsRefusedByName) {
+TEST_F(ListenerTest, NamesAnAddressThatIsInUseOrInvalid) {
   const auto first = listen_tcp(loop, {"127.0.0.1", 0}, {}, [](auto, auto) {}).value();
   const auto second = listen_tcp(loop, {"127.0.0.1", first->port()}, {}, [](auto, auto) {});
   ASSERT_FALSE(second);
@@ -305,7 +305,7 @@ TEST_F(ListenerTest, AnAddressThatIsTakenOrNoneIsRefusedByName) {
   EXPECT_EQ(name.error().code, Errc::kInvalid);
 }
 
-TEST_F(ListenerTest, WithoutFreeDescriptorsItTriesAgainAndDoesNotSpin) {
+TEST_F(ListenerTest, RetriesWithoutSpinningIfDescriptorsAreExhausted) {
   std::vector<Accepted> accepted;
   const auto listener = listen_unix(loop, path, {}, keep(accepted)).value();
   const auto first = connect(path);
@@ -328,7 +328,7 @@ TEST_F(ListenerTest, WithoutFreeDescriptorsItTriesAgainAndDoesNotSpin) {
   EXPECT_TRUE(run_until([&] { return accepted.size() == 2; }));
 }
 
-TEST_F(ListenerTest, MustNotBeDestroyedByWhomItCalls) {
+TEST_F(ListenerTest, MustNotBeDestroyedByItsCallbacks) {
   const auto destroy = [this] {
     Loop own;
     std::unique_ptr<Listener> listener;
@@ -339,7 +339,7 @@ TEST_F(ListenerTest, MustNotBeDestroyedByWhomItCalls) {
   EXPECT_DEATH(destroy(), "destroyed by its own callback: ");
 }
 
-TEST_F(ListenerTest, WhoeverWritesHearsWhenTheKernelHasIt) {
+TEST_F(ListenerTest, NotifiesAWriterOfFlushedData) {
   std::vector<Accepted> accepted;
   const auto listener = listen_unix(loop, path, {}, keep(accepted)).value();
   const auto client = connect(path);

@@ -75,7 +75,7 @@ TEST_F(TcpStreamTest, CarriesBytesBothWaysAndEndsOnBothSides) {
   EXPECT_EQ(server.connection(0).received, "");
 }
 
-TEST_F(TcpStreamTest, TheSocketIsSetUp) {
+TEST_F(TcpStreamTest, SetsSocketOptions) {
   TcpServer server(loop);
   auto stream = connect(server);
   ASSERT_TRUE(stream);
@@ -184,7 +184,7 @@ TEST_F(TcpStreamTest, DroppingTheAttemptCancelsAtEveryStage) {
   }
 }
 
-TEST_F(TcpStreamTest, AResetIsAnErrorSaidOnce) {
+TEST_F(TcpStreamTest, ReportsAResetOnce) {
   TcpServer server(loop);
   auto stream = connect(server);
   ASSERT_TRUE(stream);
@@ -201,7 +201,7 @@ TEST_F(TcpStreamTest, AResetIsAnErrorSaidOnce) {
   EXPECT_EQ(errors, 1);
 }
 
-TEST_F(TcpStreamTest, WhatThePeerSaidBeforeItLeftIsReadAlthoughWritingFails) {
+TEST_F(TcpStreamTest, ReadsDataThatArrivedBeforeAFailedWrite) {
   TcpServer server(loop, [](TcpServer::Connection& client) {
     if (client.received.empty()) client.send("no, thank you");
   });
@@ -216,7 +216,7 @@ TEST_F(TcpStreamTest, WhatThePeerSaidBeforeItLeftIsReadAlthoughWritingFails) {
   EXPECT_EQ(got.data, "no, thank you");
 }
 
-TEST_F(TcpStreamTest, PausingSlowsThePeerDown) {
+TEST_F(TcpStreamTest, PausingSlowsThePeer) {
   const std::string much(8 << 20, 'x');
   TcpServer server(loop);
   auto stream = connect(server);
@@ -239,7 +239,7 @@ TEST_F(TcpStreamTest, PausingSlowsThePeerDown) {
   EXPECT_TRUE(run_until([&] { return got.data == much; }));
 }
 
-TEST_F(TcpStreamTest, UnsentBytesAreCountedAndAllArrive) {
+TEST_F(TcpStreamTest, CountsUnsentBytesAndDeliversThem) {
   const std::string much(8 << 20, 'x');
   TcpServer server(loop);
   auto stream = connect(server);
@@ -275,7 +275,7 @@ TEST_F(TcpStreamTest, MayBeDestroyedByEachOfItsCallbacks) {
   }
 }
 
-TEST_F(TcpStreamTest, DroppedWithWritesUnderWay) {
+TEST_F(TcpStreamTest, MayBeDestroyedDuringWrites) {
   TcpServer server(loop);
   auto stream = connect(server).value();
   stream->write(std::string(8 << 20, 'x'));
@@ -285,7 +285,7 @@ TEST_F(TcpStreamTest, DroppedWithWritesUnderWay) {
   handle_ready();
 }
 
-TEST_F(TcpStreamTest, ReceiversMayBeReplacedFromWithin) {
+TEST_F(TcpStreamTest, AReceiverMayBeReplacedFromWithin) {
   TcpServer server(loop);
   auto stream = connect(server).value();
   Receiver second;

@@ -80,7 +80,7 @@ struct TlsFilesTest : fixture::LoopTest {
   std::vector<std::string> troubles;
 };
 
-TEST_F(TlsFilesTest, WhatIsReplacedIsTaken) {
+TEST_F(TlsFilesTest, LoadsReplacedFiles) {
   write(issue());
   const auto files = watch();
   EXPECT_TRUE(contexts.empty()) << "nothing from within the constructor";
@@ -102,7 +102,7 @@ TEST_F(TlsFilesTest, WhatIsReplacedIsTaken) {
   EXPECT_TRUE(troubles.empty());
 }
 
-TEST_F(TlsFilesTest, AMountedSecretIsSwappedInOneStep) {
+TEST_F(TlsFilesTest, LoadsAMountedSecretAtomically) {
   mount("one", issue());
   const auto files = watch();
   pass(1s);
@@ -116,7 +116,7 @@ TEST_F(TlsFilesTest, AMountedSecretIsSwappedInOneStep) {
   EXPECT_TRUE(troubles.empty());
 }
 
-TEST_F(TlsFilesTest, AChangeWithoutAnEventIsSeenWithinAMinute) {
+TEST_F(TlsFilesTest, DetectsAChangeWithoutAnEventWithinAMinute) {
   fs::create_directory(root + "/one");
   write("one/tls.crt", "");
   const Identity first = issue(), second = issue();
@@ -187,7 +187,7 @@ TEST_F(TlsFilesTest, InvalidFilesChangeNothingAndAreLoggedOnce) {
   EXPECT_EQ(contexts.size(), 2u);
 }
 
-TEST_F(TlsFilesTest, BetweenTwoWritesNothingIsSaid) {
+TEST_F(TlsFilesTest, ReportsNothingBetweenTwoWrites) {
   const Identity first = issue(), second = issue();
   write(first);
   const auto files = watch();
@@ -200,7 +200,7 @@ TEST_F(TlsFilesTest, BetweenTwoWritesNothingIsSaid) {
   EXPECT_TRUE(troubles.empty()) << trouble();
 }
 
-TEST_F(TlsFilesTest, FilesThatComeLateAreTakenWhenTheyCome) {
+TEST_F(TlsFilesTest, LoadsLateFiles) {
   paths = {root + "/later/tls.crt", root + "/later/tls.key", ""};
   const auto files = watch();
   pass(10s);
@@ -214,7 +214,7 @@ TEST_F(TlsFilesTest, FilesThatComeLateAreTakenWhenTheyCome) {
   EXPECT_EQ(contexts.size(), 1u);
 }
 
-TEST_F(TlsFilesTest, TheEndIsSaidBeforeItComesAndWhenItIsThere) {
+TEST_F(TlsFilesTest, WarnsBeforeAndAtExpiry) {
   write(issue(30 * kDay));
   const auto files = watch();
   now += 22 * kDay;
@@ -248,7 +248,7 @@ TEST_F(TlsFilesTest, TheEndIsSaidBeforeItComesAndWhenItIsThere) {
   EXPECT_NE(trouble().find("ends in less than a day"), std::string::npos) << trouble();
 }
 
-TEST_F(TlsFilesTest, WhatIsNotOfNowTakesNothingAway) {
+TEST_F(TlsFilesTest, KeepsTheCertificateIfANewOneIsNotYetValid) {
   write(issue());
   const auto files = watch();
   pass(1s);
@@ -271,7 +271,7 @@ TEST_F(TlsFilesTest, WhatIsNotOfNowTakesNothingAway) {
   EXPECT_GE(contexts.size(), 1u);
 }
 
-TEST_F(TlsFilesTest, AReadingThatHangsIsSaidAndTriedAgain) {
+TEST_F(TlsFilesTest, ReportsAndRetriesAHangingRead) {
   write(issue());
   executor.hang_next = 2;
   const auto files = watch();
@@ -282,7 +282,7 @@ TEST_F(TlsFilesTest, AReadingThatHangsIsSaidAndTriedAgain) {
   EXPECT_EQ(contexts.size(), 1u);
 }
 
-TEST_F(TlsFilesTest, MustNotBeDestroyedByWhomItCalls) {
+TEST_F(TlsFilesTest, MustNotBeDestroyedByItsCallbacks) {
   write(issue());
   std::unique_ptr<TlsFiles> files;
   files = std::make_unique<TlsFiles>(

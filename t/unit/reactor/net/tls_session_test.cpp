@@ -125,7 +125,7 @@ struct TlsSessionTest : testing::Test {
       {.common_name = "server", .dns = {"server.test", "*.wild.test"}, .addresses = {"10.0.0.1", "fd00::1"}});
 };
 
-TEST_F(TlsSessionTest, CarriesBytesBothWaysWhereverTheyAreCut) {
+TEST_F(TlsSessionTest, TransfersBytesHoweverTheyAreCut) {
   for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
     for (const size_t cut : {1, 2, 3, 5, 7, 100, 1 << 20}) {
       Peer peer(server, "", version);
@@ -182,7 +182,7 @@ TEST_F(TlsSessionTest, VerifiesNamesAndAddresses) {
   }
 }
 
-TEST_F(TlsSessionTest, RefusalsSayWhatIsWrong) {
+TEST_F(TlsSessionTest, RefusalsNameTheReason) {
   const Identity stranger = Identity::authority("stranger");
   const Identity intermediate = authority.issue_intermediate("intermediate");
   const CertificateSpec good{.common_name = "leaf", .dns = {"server.test"}};
@@ -236,7 +236,7 @@ TEST_F(TlsSessionTest, RefusalsSayWhatIsWrong) {
   }
 }
 
-TEST_F(TlsSessionTest, OldVersionsAreRefused) {
+TEST_F(TlsSessionTest, RefusesOldVersions) {
   Peer peer(server, "", TLS1_1_VERSION);
   const auto session = open(trusting(authority));
   EXPECT_FALSE(converse(*session, peer));
@@ -285,7 +285,7 @@ TEST_F(TlsSessionTest, TheEndIsCleanOnlyWithCloseNotify) {
   }
 }
 
-TEST_F(TlsSessionTest, ClosingTellsThePeerAndStillReads) {
+TEST_F(TlsSessionTest, ClosingNotifiesThePeerAndContinuesReading) {
   Peer peer(server);
   const auto session = open(trusting(authority));
   ASSERT_TRUE(converse(*session, peer));
@@ -299,7 +299,7 @@ TEST_F(TlsSessionTest, ClosingTellsThePeerAndStillReads) {
   EXPECT_EQ(session->take_plain(), "answer");
 }
 
-TEST_F(TlsSessionTest, ClosingBeforeTheHandshakeSendsWhatWasWritten) {
+TEST_F(TlsSessionTest, ClosingBeforeTheHandshakeSendsWrittenData) {
   Peer peer(server);
   const auto session = open(trusting(authority));
   ASSERT_TRUE(session->write("short"));

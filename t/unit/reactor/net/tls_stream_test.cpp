@@ -53,7 +53,7 @@ struct TlsStreamTest : fixture::LoopTest {
   }
 };
 
-TEST_F(TlsStreamTest, CarriesMuchBothWays) {
+TEST_F(TlsStreamTest, TransfersManyBytes) {
   const std::string much(4 << 20, 'x');
   for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
     TlsServerConfig config = server_config();
@@ -73,7 +73,7 @@ TEST_F(TlsStreamTest, CarriesMuchBothWays) {
   }
 }
 
-TEST_F(TlsStreamTest, BytesThatComeWithTheHandshakeWaitForAReceiver) {
+TEST_F(TlsStreamTest, BuffersBytesThatArriveWithTheHandshake) {
   TcpServer server(
       loop,
       [](TcpServer::Connection& client) {
@@ -112,7 +112,7 @@ TEST_F(TlsStreamTest, ACutWithoutCloseNotifyIsAnError) {
   }
 }
 
-TEST_F(TlsStreamTest, ClosingSendsWhatWasWrittenAndCloseNotify) {
+TEST_F(TlsStreamTest, ClosingSendsWrittenDataAndCloseNotify) {
   TcpServer server(loop, {}, server_config());
   auto stream = connect(server, client_config()).value();
   stream->receive(events());
@@ -163,7 +163,7 @@ TEST_F(TlsStreamTest, ASilentServerEndsAtTheDeadline) {
             (Error{Errc::kTimeout, "TLS handshake with localhost: no answer within 100 ms"}));
 }
 
-TEST_F(TlsStreamTest, AClientCertificateIsShownAndItsRefusalIsSaid) {
+TEST_F(TlsStreamTest, PresentsAClientCertificateAndReportsItsRefusal) {
   const Identity clients = Identity::authority("clients");
   const Identity client = clients.issue({.common_name = "node-a"});
   TlsServerConfig config = server_config();

@@ -41,7 +41,7 @@ struct UnixStreamTest : fixture::LoopTest {
   std::string root;
 };
 
-TEST_F(UnixStreamTest, TalksOverAPathAndOverAnAbstractName) {
+TEST_F(UnixStreamTest, ConnectsToAPathAndAnAbstractName) {
   const std::string abstract = std::string(1, '\0') + "unix-stream-test-" + std::to_string(::getpid());
   for (const std::string& path : {root + "/socket", abstract}) {
     const Descriptor server = listener(path);
@@ -95,7 +95,7 @@ TEST_F(UnixStreamTest, ErrorsNameThePath) {
   }
 }
 
-TEST_F(UnixStreamTest, AFullBacklogIsWaitedForUntilTheDeadline) {
+TEST_F(UnixStreamTest, WaitsForAFullBacklogUntilTheDeadline) {
   const std::string path = root + "/busy";
   const Descriptor server = listener(path, 0);
   auto first = connect(path);

@@ -12,7 +12,7 @@
 namespace sliced::configured {
 namespace {
 
-TEST(FileSign, IsAFileThatIsEmptyOrNamesThisBoot) {
+TEST(FileSign, AcceptsAnEmptyFileOrOneOfThisBoot) {
   const struct {
     Result<std::string> text;
     const char* boot_id;
@@ -56,7 +56,7 @@ struct FileSignTest : testing::Test {
   int changes = 0;
 };
 
-TEST_F(FileSignTest, IsSeenWithinASecondAndStaysSeen) {
+TEST_F(FileSignTest, IsDetectedWithinASecondAndRemembered) {
   wait();
   EXPECT_FALSE(sign->is_seen());
   EXPECT_EQ(sign->awaited(), "/run/sliced/configured: there is no such file");
@@ -74,7 +74,7 @@ TEST_F(FileSignTest, IsSeenWithinASecondAndStaysSeen) {
   EXPECT_EQ(executor.jobs, jobs) << "nobody looks any more";
 }
 
-TEST_F(FileSignTest, OfAnotherBootIsNone) {
+TEST_F(FileSignTest, IgnoresAFileOfAnotherBoot) {
   text = "b0\n";
   wait();
   scheduler.advance(Millis{10'000});
@@ -82,7 +82,7 @@ TEST_F(FileSignTest, OfAnotherBootIsNone) {
   fixture::expect_golden(sign->awaited());
 }
 
-TEST_F(FileSignTest, AReadThatHangsIsTriedAgain) {
+TEST_F(FileSignTest, RetriesAHangingRead) {
   text = "";
   executor.hang_next = 1;
   wait();

@@ -62,7 +62,7 @@ struct PodSignTest : testing::Test {
   int changes = 0;
 };
 
-TEST_F(PodSignTest, SetsItsAnnotationAndIsSeenOnceThatIsGone) {
+TEST_F(PodSignTest, SetsItsAnnotationAndWaitsForItsRemoval) {
   put({{"other", "stays"}});
   wait();
   EXPECT_TRUE(has(kWaitAnnotation));
@@ -83,7 +83,7 @@ TEST_F(PodSignTest, SetsItsAnnotationAndIsSeenOnceThatIsGone) {
   EXPECT_TRUE(cluster.log.empty()) << "nobody asks any more";
 }
 
-TEST_F(PodSignTest, WatchesThatPodAlone) {
+TEST_F(PodSignTest, WatchesOnlyItsPod) {
   wait();
   for (const fake::Request& request : cluster.log) {
     if (request.verb != "watch" && request.verb != "list") continue;
@@ -95,7 +95,7 @@ TEST_F(PodSignTest, WatchesThatPodAlone) {
 }
 
 // Red when the watch's word is taken for it: its cache may be of a time before the annotation was set.
-TEST_F(PodSignTest, AWatchThatIsBehindEndsNoWait) {
+TEST_F(PodSignTest, AnOutdatedWatchEndsNoWait) {
   cluster.on_deliver = [](std::string text) {
     const size_t at = text.find(kWaitAnnotation);
     if (at != std::string::npos) text.replace(at, kWaitAnnotation.size(), "x");
@@ -122,7 +122,7 @@ TEST_F(PodSignTest, AnAnswerAboutAnotherPodEndsNoWait) {
 }
 
 // Red when a process that outlives its pod ends well, since the next pod of that name has no annotation yet.
-TEST_F(PodSignTest, APodThatWasMadeAgainUnderTheNameEndsTheWaitWithAnError) {
+TEST_F(PodSignTest, AReplacedPodEndsTheWaitWithAnError) {
   wait();
   ASSERT_TRUE(has(kWaitAnnotation));
   cluster.remove(kube::kPods, "p1", "ns");
@@ -133,7 +133,7 @@ TEST_F(PodSignTest, APodThatWasMadeAgainUnderTheNameEndsTheWaitWithAnError) {
   EXPECT_FALSE(has(kWaitAnnotation)) << "the new pod waits by itself";
 }
 
-TEST_F(PodSignTest, WithoutAWatchItLooksEveryThirtySeconds) {
+TEST_F(PodSignTest, PollsEveryThirtySecondsWithoutAWatch) {
   cluster.on_request = [](const fake::Request& request) -> std::optional<kube::Failure> {
     if (request.verb != "watch" && request.verb != "list") return std::nullopt;
     return kube::Failure{.code = Errc::kDenied, .http_status = 403, .what = "watch pods: forbidden"};
@@ -146,7 +146,7 @@ TEST_F(PodSignTest, WithoutAWatchItLooksEveryThirtySeconds) {
   EXPECT_TRUE(sign->is_seen());
 }
 
-TEST_F(PodSignTest, TriesTenTimesFromOneSecondToThirtyAndSaysWhatIsMissing) {
+TEST_F(PodSignTest, RetriesTenTimesWithBackoffAndNamesTheCause) {
   cluster.deny("pods");
   wait();
   const int waits[] = {1, 2, 4, 8, 16, 30, 30, 30, 30};
@@ -165,13 +165,13 @@ TEST_F(PodSignTest, TriesTenTimesFromOneSecondToThirtyAndSaysWhatIsMissing) {
   EXPECT_FALSE(sign->is_seen());
 }
 
-TEST_F(PodSignTest, APodOfAnotherNameIsSaid) {
+TEST_F(PodSignTest, ReportsAPodOfAnotherName) {
   cluster.remove(kube::kPods, "p1", "ns");
   wait(1);
   fixture::expect_golden(sign->given_up());
 }
 
-TEST_F(PodSignTest, PermissionThatComesLateIsUsed) {
+TEST_F(PodSignTest, UsesALatePermission) {
   cluster.deny("pods");
   wait();
   after(10);
@@ -184,7 +184,7 @@ TEST_F(PodSignTest, PermissionThatComesLateIsUsed) {
 }
 
 // Red when an answer that says nothing of the pod ends the wait.
-TEST_F(PodSignTest, NobodyIsLetGoBecauseTheServerOrThePodIsAway) {
+TEST_F(PodSignTest, AnUnreachableServerOrMissingPodEndsNoWait) {
   wait();
   cluster.set_network(Network::kRefused);
   after(300);
@@ -198,7 +198,7 @@ TEST_F(PodSignTest, NobodyIsLetGoBecauseTheServerOrThePodIsAway) {
   EXPECT_EQ(sign->given_up(), "");
 }
 
-TEST_F(PodSignTest, WithoutPermissionToReadItTheWaitHasAnEnd) {
+TEST_F(PodSignTest, BoundsTheWaitWithoutPermission) {
   cluster.on_request = [](const fake::Request& request) -> std::optional<kube::Failure> {
     if (request.verb == "patch") return std::nullopt;
     return kube::Failure{.code = Errc::kDenied, .http_status = 403, .what = "get pods: forbidden"};
@@ -224,7 +224,7 @@ TEST_F(PodSignTest, APodIsReleasedOncePerBoot) {
   EXPECT_TRUE(has(kWaitAnnotation));
 }
 
-TEST_F(PodSignTest, WhoGoesOnNeverGivesUp) {
+TEST_F(PodSignTest, WaitsForeverIfAskedTo) {
   cluster.deny("pods");
   wait(0, "b1");
   after(3'600);

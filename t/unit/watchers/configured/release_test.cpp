@@ -46,7 +46,7 @@ struct ReleaseTest : testing::Test {
   fake::FakeCluster cluster{scheduler};
 };
 
-TEST_F(ReleaseTest, LetsGoTheWaitingPodsOfTheNodeAndNoOthers) {
+TEST_F(ReleaseTest, ReleasesOnlyTheWaitingPodsOfTheNode) {
   const Released released = let_go();
   EXPECT_EQ(released, (Released{{"ours"}, {}}));
   EXPECT_FALSE(waits("ours"));
@@ -57,24 +57,24 @@ TEST_F(ReleaseTest, LetsGoTheWaitingPodsOfTheNodeAndNoOthers) {
             kube::Json("stays"));
 }
 
-TEST_F(ReleaseTest, AServerThatDropsSelectorsLetsGoNobodyElse) {
+TEST_F(ReleaseTest, ReleasesNoOtherPodIfTheServerIgnoresSelectors) {
   cluster.ignores_scopes = true;
   EXPECT_EQ(let_go({}).pods, (std::vector<std::string>{"others", "ours"}));
   EXPECT_TRUE(waits("elsewhere"));
 }
 
-TEST_F(ReleaseTest, AgainItWritesNothing) {
+TEST_F(ReleaseTest, WritesNothingTheSecondTime) {
   let_go();
   cluster.log.clear();
   EXPECT_EQ(let_go(), Released{});
   EXPECT_TRUE(cluster.writes().empty());
 }
 
-TEST_F(ReleaseTest, WithoutLabelsEveryPodOfTheNodeIsMeant) {
+TEST_F(ReleaseTest, ReleasesEveryPodOfTheNodeWithoutLabels) {
   EXPECT_EQ(let_go({}).pods, (std::vector<std::string>{"others", "ours"}));
 }
 
-TEST_F(ReleaseTest, OnePodThatIsRefusedKeepsNoOther) {
+TEST_F(ReleaseTest, ARefusedPodDelaysNoOther) {
   cluster.on_admit = [](const fake::Request& request, kube::Json&) -> std::optional<kube::Failure> {
     if (request.name != "others") return std::nullopt;
     return kube::Failure{
@@ -86,7 +86,7 @@ TEST_F(ReleaseTest, OnePodThatIsRefusedKeepsNoOther) {
   fixture::expect_golden(released.problems.front());
 }
 
-TEST_F(ReleaseTest, APodThatGoesMeanwhileIsNoProblem) {
+TEST_F(ReleaseTest, IgnoresAPodThatIsDeletedMeanwhile) {
   cluster.on_request = [this](const fake::Request& request) -> std::optional<kube::Failure> {
     if (request.verb == "patch") cluster.remove(kube::kPods, "ours", "ns");
     return std::nullopt;
@@ -94,7 +94,7 @@ TEST_F(ReleaseTest, APodThatGoesMeanwhileIsNoProblem) {
   EXPECT_EQ(let_go(), Released{});
 }
 
-TEST_F(ReleaseTest, WhoMayNotListIsTold) {
+TEST_F(ReleaseTest, ReportsAMissingPermission) {
   cluster.deny("pods");
   const Released released = let_go();
   ASSERT_EQ(released.problems.size(), 1u);
