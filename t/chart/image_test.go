@@ -124,11 +124,17 @@ func judgeImage(t *testing.T, program string) {
 	size := int64(0)
 	for name, bytes := range files {
 		size += bytes
-		if name != "/usr/bin/"+program && !strings.Contains(filepath.Base(name), ".so") {
+		if !strings.HasPrefix(name, "/licenses/") && name != "/usr/bin/"+program && !strings.Contains(filepath.Base(name), ".so") {
 			t.Errorf("the image has %s", name)
 		}
 		if program != "sliced" && (strings.Contains(name, "libudev") || strings.Contains(name, "libnl-")) {
 			t.Errorf("%s is linked with %s, which reads hardware", program, name)
+		}
+	}
+	for _, text := range []string{"LICENSE", "NOTICE"} {
+		want, err := os.ReadFile("../../" + text)
+		if got, _ := os.ReadFile(root + "/licenses/" + text); err != nil || string(got) != string(want) {
+			t.Errorf("the image has another /licenses/%s: %v: %.200q", text, err, got)
 		}
 	}
 	t.Logf("%d files, %d bytes; the program has %d", len(files), size, files["/usr/bin/"+program])

@@ -94,9 +94,11 @@ func TestKrewInstallsThePlugin(t *testing.T) {
 		strings.Contains(string(libraries), "libudev") || strings.Contains(string(libraries), "libnl-") {
 		t.Errorf("the plugin needs libraries that read hardware: %v: %s", err, libraries)
 	}
-	license, err := os.ReadFile(filepath.Join(root, "LICENSE"))
-	if installed, _ := os.ReadFile(filepath.Join(home, "krew/store/sliced/v"+version+"/LICENSE")); err != nil || string(installed) != string(license) {
-		t.Errorf("krew installs no license text: %v: %.200q", err, installed)
+	for _, text := range []string{"LICENSE", "NOTICE"} {
+		want, err := os.ReadFile(filepath.Join(root, text))
+		if installed, _ := os.ReadFile(filepath.Join(home, "krew/store/sliced/v"+version, text)); err != nil || string(installed) != string(want) {
+			t.Errorf("krew installs another %s: %v: %.200q", text, err, installed)
+		}
 	}
 	// kubectl finds a plugin by its name in the PATH.
 	plugin := filepath.Join(home, "krew/bin/kubectl-sliced")
