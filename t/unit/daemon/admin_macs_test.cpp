@@ -45,7 +45,7 @@ struct AdminMacsTest : testing::Test, fixture::DaemonWorld {
   policy::MacOutcome outcome = policy::MacOutcome::kSet;
 };
 
-TEST_F(AdminMacsTest, ExactlyTheMissingOnesAndNoneAfterARestart) {
+TEST_F(AdminMacsTest, SetsExactlyTheMissingOnesAndNoneAfterARestart) {
   ask_by_policy();
   start();
   run(15s);
@@ -60,7 +60,7 @@ TEST_F(AdminMacsTest, ExactlyTheMissingOnesAndNoneAfterARestart) {
   EXPECT_EQ(told.size(), 2u);
 }
 
-TEST_F(AdminMacsTest, OfferedWithinASecondOfBeingSet) {
+TEST_F(AdminMacsTest, OffersADeviceWithinASecondOfBeingSet) {
   ask_by_policy();
   start();
   run(15s);
@@ -75,7 +75,7 @@ TEST_F(AdminMacsTest, OfferedWithinASecondOfBeingSet) {
   EXPECT_EQ(offered().size(), 4u) << log.all();
 }
 
-TEST_F(AdminMacsTest, NothingWithoutTheOption) {
+TEST_F(AdminMacsTest, WritesNothingWithoutTheOption) {
   options.configure.clear();
   ask_by_policy();
   start();
@@ -83,7 +83,7 @@ TEST_F(AdminMacsTest, NothingWithoutTheOption) {
   EXPECT_TRUE(told.empty());
 }
 
-TEST_F(AdminMacsTest, NothingWithoutTheInterlock) {
+TEST_F(AdminMacsTest, WritesNothingWithoutTheInterlock) {
   ask_by_policy();
   start();
   daemon->permit_writes(false);
@@ -100,7 +100,7 @@ TEST_F(AdminMacsTest, NothingWithoutTheInterlock) {
   EXPECT_EQ(told.size(), 2u) << "what pods have is known, and the lock is gone";
 }
 
-TEST_F(AdminMacsTest, ANodeStateAsksForItWithoutAnyPolicy) {
+TEST_F(AdminMacsTest, ANodeStateRequestsItWithoutAPolicy) {
   cluster.install(kube::kSriovNetworkNodeStates);
   start();
   run(15s);
@@ -115,7 +115,7 @@ TEST_F(AdminMacsTest, ANodeStateAsksForItWithoutAnyPolicy) {
   EXPECT_EQ(told, std::vector{0});
 }
 
-TEST_F(AdminMacsTest, OneInAPodIsLeftAlone) {
+TEST_F(AdminMacsTest, LeavesAVfInAPodAlone) {
   ask_by_policy();
   tree.remove_netdev("ens1f0v0");
   start();
@@ -123,7 +123,7 @@ TEST_F(AdminMacsTest, OneInAPodIsLeftAlone) {
   EXPECT_EQ(told, std::vector{2});
 }
 
-TEST_F(AdminMacsTest, OneThatAPodHasIsLeftAloneUntilItIsBack) {
+TEST_F(AdminMacsTest, LeavesAnAllocatedVfAloneUntilItReturns) {
   ask_by_policy();
   start();
   daemon->permit_writes(false);
@@ -137,7 +137,7 @@ TEST_F(AdminMacsTest, OneThatAPodHasIsLeftAloneUntilItIsBack) {
   EXPECT_EQ(told, (std::vector{2, 0}));
 }
 
-TEST_F(AdminMacsTest, OneThatAClaimIsKnownToHaveIsLeftAlone) {
+TEST_F(AdminMacsTest, LeavesAVfOfAKnownClaimAlone) {
   ask_by_policy();
   start();
   daemon->permit_writes(false);
@@ -148,7 +148,7 @@ TEST_F(AdminMacsTest, OneThatAClaimIsKnownToHaveIsLeftAlone) {
   EXPECT_EQ(told, std::vector{2});
 }
 
-TEST_F(AdminMacsTest, ALostAddressIsSetAgainAfterADelay) {
+TEST_F(AdminMacsTest, SetsALostAddressAgainAfterADelay) {
   ask_by_policy();
   start();
   run(15s);
@@ -164,7 +164,7 @@ TEST_F(AdminMacsTest, ALostAddressIsSetAgainAfterADelay) {
   EXPECT_EQ(told.size(), 4u);
 }
 
-TEST_F(AdminMacsTest, WithoutTheCapabilityItIsSaidOnceAndAllElseGoesOn) {
+TEST_F(AdminMacsTest, ReportsAMissingCapabilityOnceAndContinues) {
   refused = Error{Errc::kDenied, "set the MAC address of VF 0 of interface 2: Operation not permitted"};
   ask_by_policy();
   start();
@@ -179,7 +179,7 @@ TEST_F(AdminMacsTest, WithoutTheCapabilityItIsSaidOnceAndAllElseGoesOn) {
   EXPECT_EQ(told.size(), 1u);
 }
 
-TEST_F(AdminMacsTest, ARefusalByTheDriverIsLoggedAndNotRetried) {
+TEST_F(AdminMacsTest, LogsARefusalOfTheDriverOnceAndDoesNotRetry) {
   refused = Error{Errc::kIo, "set the MAC address of VF 0 of interface 2: Operation not supported"};
   ask_by_policy();
   start();
@@ -190,7 +190,7 @@ TEST_F(AdminMacsTest, ARefusalByTheDriverIsLoggedAndNotRetried) {
   EXPECT_EQ(log.count("administrative MAC address not set"), 2u) << log.all();
 }
 
-TEST_F(AdminMacsTest, AnAddressThatWasNotDueIsTriedAgainAfterAChange) {
+TEST_F(AdminMacsTest, RetriesAnAddressThatWasNotDueAfterAChange) {
   outcome = policy::MacOutcome::kNotSo;
   ask_by_policy();
   start();
@@ -203,7 +203,7 @@ TEST_F(AdminMacsTest, AnAddressThatWasNotDueIsTriedAgainAfterAChange) {
   EXPECT_EQ(offered().size(), 3u) << log.all();
 }
 
-TEST_F(AdminMacsTest, ADriverThatHangsIsLeftAlone) {
+TEST_F(AdminMacsTest, LeavesAHangingDriverAlone) {
   set_missing_mac = [this](const policy::MissingMac& what) -> Result<policy::MacOutcome> {
     told.push_back(what.index);
     fake::abandon(fake::Abandoned::kHangs);
@@ -215,7 +215,7 @@ TEST_F(AdminMacsTest, ADriverThatHangsIsLeftAlone) {
   EXPECT_EQ(log.count("gives no answer within 15000 ms"), 1u) << log.all();
 }
 
-TEST_F(AdminMacsTest, AHostOfFilesIsOnlyRead) {
+TEST_F(AdminMacsTest, OnlyReadsAHostOfFiles) {
   set_missing_mac = {};
   ask_by_policy();
   start();

@@ -204,7 +204,7 @@ struct AnyServerTest : testing::TestWithParam<unsigned>, fixture::DaemonWorld {
 };
 
 // Red when any loop of requests does without a backoff.
-TEST_P(AnyServerTest, MakesNoRequestsSpin) {
+TEST_P(AnyServerTest, DoesNotRetryInABusyLoop) {
   make_pf(4);
   put_policy("p", "{configs: [{}]}");
   put_exposure("pfs", of_type("pf"));

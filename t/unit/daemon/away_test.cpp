@@ -50,7 +50,7 @@ TEST_F(AwayTest, ExcludedDevicesStayExcludedAfterARestart) {
   EXPECT_TRUE(offered().contains(kFirstVf));
 }
 
-TEST_F(AwayTest, AMacAnMtuABridgeAndAState) {
+TEST_F(AwayTest, KeepsMacMtuBridgeAndState) {
   make_pf(2);
   put_exposure("p", of_type("vf"));
   tree.netdev_attr("ens1f0v0", "address", "02:00:00:00:00:aa");
@@ -99,7 +99,7 @@ TEST_F(AwayTest, PublishedEntriesStayWithoutAWriteWhileTheExcludesAreUnchanged) 
       << "nobody knows whether the edited one means the first";
 }
 
-TEST_F(AwayTest, AfterAnotherBootNothingIsRemembered) {
+TEST_F(AwayTest, ForgetsEverythingAfterAnotherBoot) {
   make_pf(2);
   put_policy("p", "{configs: [{}]}");
   put_exposure("x", exclude("ifName == \"ens1f0v1\""));
@@ -113,7 +113,7 @@ TEST_F(AwayTest, AfterAnotherBootNothingIsRemembered) {
 
 // While the daemon runs: a function that is handed over whole, and taken back by a driver whose interface is
 // not here yet.
-TEST_F(AwayTest, ReboundWhileTheInterfaceIsNotHere) {
+TEST_F(AwayTest, HandlesARebindWhileTheInterfaceIsInAPod) {
   make_pf(2);
   for (const int vf : {0, 1}) tree.remove_netdev("ens1f0v" + std::to_string(vf));
   tree.pci("0000:3b:02.0").driver("vfio-pci");
@@ -142,7 +142,7 @@ TEST_F(AwayTest, ReboundWhileTheInterfaceIsNotHere) {
 }
 
 // The PF's interface is in a pod: its name is known from what VFs publish of it.
-TEST_F(AwayTest, ThePfsNameIsKnownFromItsVfs) {
+TEST_F(AwayTest, LearnsThePfsNameFromItsVfs) {
   make_pf(2);
   put_exposure("p", "{selector: {cel: 'device.attributes[\"dra.networking\"].pfName == \"ens1f0\"'}}");
   start();
@@ -159,7 +159,7 @@ TEST_F(AwayTest, ThePfsNameIsKnownFromItsVfs) {
 }
 
 // Red when the PF's name alone is recovered: its VFs go to the other driver, whose filters ask for the type.
-TEST_F(AwayTest, ThePfsLinkTypeIsKnownFromItsVfs) {
+TEST_F(AwayTest, LearnsThePfsLinkTypeFromItsVfs) {
   make_pf(2);
   put_exposure("p", of_type("vf"));
   start();

@@ -67,7 +67,7 @@ struct BindingConditionsTest : testing::Test {
 
 using List = std::vector<std::string>;
 
-TEST_F(BindingConditionsTest, APodWaitsUntilItsDeviceIsReady) {
+TEST_F(BindingConditionsTest, HoldsAPodUntilItsDeviceIsReady) {
   word = DeviceWord{Is::kWaiting, "carrier: down"};
   conditions.start();
   scheduler.advance(Millis{2'000});
@@ -81,7 +81,7 @@ TEST_F(BindingConditionsTest, APodWaitsUntilItsDeviceIsReady) {
   EXPECT_EQ(cluster.log.back().body.find({"metadata", "name"})->string()->compare("claim"), 0);
 }
 
-TEST_F(BindingConditionsTest, SaysNothingOfDevicesOfOthersAndOfPreparedClaims) {
+TEST_F(BindingConditionsTest, IgnoresForeignDevicesAndPreparedClaims) {
   conditions.start();
   word.reset();
   put(kAllocated);
@@ -99,7 +99,7 @@ TEST_F(BindingConditionsTest, SaysNothingOfDevicesOfOthersAndOfPreparedClaims) {
   EXPECT_EQ(conditions.claims(), 0u);
 }
 
-TEST_F(BindingConditionsTest, AFailureIsTriedAgainAndSaidOnce) {
+TEST_F(BindingConditionsTest, RetriesAndReportsAFailureOnce) {
   conditions.start();
   int failures = 3;
   cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {

@@ -48,7 +48,7 @@ TEST_F(BoundsTest, PublishedEntriesStayWhenAnExcludeExceedsTheMemoryLimit) {
   EXPECT_EQ(offered().size(), 4u);
 }
 
-TEST_F(BoundsTest, APolicyThatIsTooLargeMayBeAnExclude) {
+TEST_F(BoundsTest, AnOversizedPolicyMayBeAnExclude) {
   make_pf(4);
   put_policy("p", kAll);
   cluster.put_text(kube::kDeviceExposurePolicies,
@@ -63,7 +63,7 @@ TEST_F(BoundsTest, APolicyThatIsTooLargeMayBeAnExclude) {
   EXPECT_EQ(offered().size(), 4u);
 }
 
-TEST_F(BoundsTest, PoliciesWithoutRoomLeaveOthersServed) {
+TEST_F(BoundsTest, PoliciesBeyondTheLimitLeaveOthersServed) {
   make_pf(4);
   for (int i = 0; i < 12; ++i) {
     std::string values;
@@ -79,7 +79,7 @@ TEST_F(BoundsTest, PoliciesWithoutRoomLeaveOthersServed) {
   EXPECT_EQ(said("objects are ignored"), 1u);
 }
 
-TEST_F(BoundsTest, ThousandsOfBrokenPoliciesAreAHundredLines) {
+TEST_F(BoundsTest, LogsThousandsOfInvalidPoliciesInAHundredLines) {
   make_pf(1);
   std::string unknown = "{";
   for (int i = 0; i < 50; ++i) unknown += "k" + std::to_string(i) + ": 1, ";
@@ -97,7 +97,7 @@ TEST_F(BoundsTest, ThousandsOfBrokenPoliciesAreAHundredLines) {
 
 // Whoever has the node's credentials may write slices without end. What a list of more than is believed shows is
 // not all of them: nothing is written by halves, and it is said until somebody has taken them away.
-TEST_F(BoundsTest, MoreSlicesInOurNameThanAreBelievedStopEveryWriteAndAreSaid) {
+TEST_F(BoundsTest, TooManyOwnSlicesStopEveryWriteWithAMessage) {
   make_pf(4);
   put_policy("p", kAll);
   const auto name_of = [](size_t i) { return "stray-" + std::to_string(i); };

@@ -63,7 +63,7 @@ struct ClusterSourcesTest : testing::Test, ClusterEvents {
   std::unique_ptr<ClusterSources> sources;
 };
 
-TEST_F(ClusterSourcesTest, EachInitialSyncIsToldWhomItConcerns) {
+TEST_F(ClusterSourcesTest, ReportsEachInitialSyncToItsConsumers) {
   start();
   std::sort(heard.begin(), heard.end());
   EXPECT_EQ(heard, (Texts{"DeviceAttributes", "DeviceExposurePolicy", "SriovResourcePolicy", "node",
@@ -72,7 +72,7 @@ TEST_F(ClusterSourcesTest, EachInitialSyncIsToldWhomItConcerns) {
   EXPECT_TRUE(sources->has_node_synced() && sources->may_write());
 }
 
-TEST_F(ClusterSourcesTest, OfADriverThatIsOffTheSlicesAreWatchedAndNoPolicies) {
+TEST_F(ClusterSourcesTest, WatchesSlicesButNoPoliciesOfADisabledDriver) {
   start(false);
   EXPECT_EQ(std::count(heard.begin(), heard.end(), "slices 1"), 1);
   EXPECT_EQ(std::count(heard.begin(), heard.end(), "DeviceExposurePolicy"), 0);
@@ -80,7 +80,7 @@ TEST_F(ClusterSourcesTest, OfADriverThatIsOffTheSlicesAreWatchedAndNoPolicies) {
       cluster.count("watch", "deviceexposurepolicies") + cluster.count("list", "deviceexposurepolicies"), 0u);
 }
 
-TEST_F(ClusterSourcesTest, WhoIsSilentIsToldWithTheReasonAndSlicesLast) {
+TEST_F(ClusterSourcesTest, NamesMissingSourcesWithReasonsAndSlicesLast) {
   cluster.deny("resourceslices");
   cluster.deny("sriovresourcepolicies");
   start();
@@ -92,7 +92,7 @@ TEST_F(ClusterSourcesTest, WhoIsSilentIsToldWithTheReasonAndSlicesLast) {
   EXPECT_EQ(sources->missing(), silent) << "one look is enough to know what is not allowed";
 }
 
-TEST_F(ClusterSourcesTest, AKindThatIsNotThereIsAbsent) {
+TEST_F(ClusterSourcesTest, ReportsAMissingKindAsAbsent) {
   cluster.uninstall(kube::kDeviceExposurePolicies);
   start();
   scheduler.advance(2min);
@@ -101,7 +101,7 @@ TEST_F(ClusterSourcesTest, AKindThatIsNotThereIsAbsent) {
   EXPECT_TRUE(sources->may_write());
 }
 
-TEST_F(ClusterSourcesTest, NothingMayBeWrittenWhileAllAreAway) {
+TEST_F(ClusterSourcesTest, ForbidsWritesWhileAllSourcesAreDisconnected) {
   start();
   cluster.set_network(fake::FakeCluster::Network::kRefused);
   scheduler.advance(1min);

@@ -41,7 +41,7 @@ struct ConfigurationTest : testing::Test, fixture::DaemonWorld {
   }
 };
 
-TEST_F(ConfigurationTest, NothingIsOfferedBeforeTheSignalAndEverythingAfterIt) {
+TEST_F(ConfigurationTest, OffersNothingBeforeTheSignal) {
   never_more_than({});
   start_unconfigured();
   run(1min);
@@ -57,7 +57,7 @@ TEST_F(ConfigurationTest, NothingIsOfferedBeforeTheSignalAndEverythingAfterIt) {
 }
 
 // Red when a restart in the same boot takes away what pods are scheduled on.
-TEST_F(ConfigurationTest, EntriesOfThisBootStayAndNoneIsAdded) {
+TEST_F(ConfigurationTest, KeepsEntriesOfThisBootAndAddsNone) {
   start();
   run(2s);
   const std::set<std::string> before = offered();
@@ -76,7 +76,7 @@ TEST_F(ConfigurationTest, EntriesOfThisBootStayAndNoneIsAdded) {
 }
 
 // Red when slices of the boot before are left standing: the hardware has forgotten what was set then.
-TEST_F(ConfigurationTest, AfterARebootPublishedEntriesAreWithdrawnUntilTheNodeIsConfigured) {
+TEST_F(ConfigurationTest, WithdrawsPublishedEntriesAfterARebootUntilTheSignal) {
   start();
   run(2s);
   ASSERT_EQ(offered().size(), 4u);
@@ -92,7 +92,7 @@ TEST_F(ConfigurationTest, AfterARebootPublishedEntriesAreWithdrawnUntilTheNodeIs
 }
 
 // Red when what says nothing of its boot is taken for this one's.
-TEST_F(ConfigurationTest, SlicesThatNameNoBootAreWithdrawn) {
+TEST_F(ConfigurationTest, WithdrawsSlicesWithoutABootId) {
   start();
   run(2s);
   daemon.reset();
@@ -105,7 +105,7 @@ TEST_F(ConfigurationTest, SlicesThatNameNoBootAreWithdrawn) {
   EXPECT_TRUE(offered().empty());
 }
 
-TEST_F(ConfigurationTest, DeviceExposurePoliciesAreHeldBackLikewise) {
+TEST_F(ConfigurationTest, HoldsBackDeviceExposurePoliciesToo) {
   remove_policy("p");
   put_exposure("vfs", of_type("vf"));
   never_more_than({});
@@ -119,7 +119,7 @@ TEST_F(ConfigurationTest, DeviceExposurePoliciesAreHeldBackLikewise) {
 }
 
 // Red when what a SriovResourcePolicy will offer is given to the other driver in the meantime.
-TEST_F(ConfigurationTest, WhatWaitsIsTheOtherDriversNotToTake) {
+TEST_F(ConfigurationTest, ADeviceThatWaitsIsNotOfferedByTheOtherDriver) {
   put_exposure("vfs", of_type("vf"));
   start_unconfigured();
   run(1min);
@@ -160,7 +160,7 @@ struct ByNodeStateOrNoneTest : ByNodeStateTest {
   ByNodeStateOrNoneTest() : ByNodeStateTest(true) {}
 };
 
-TEST_F(ByNodeStateTest, NothingIsOfferedBeforeTheHostIsAsItWants) {
+TEST_F(ByNodeStateTest, OffersNothingBeforeTheHostMatches) {
   never_more_than({});
   start();
   run(1min);
@@ -180,7 +180,7 @@ TEST_F(ByNodeStateTest, NothingIsOfferedBeforeTheHostIsAsItWants) {
 }
 
 // Red when what is wanted later takes back what was offered: that is readiness' to say, by policy.
-TEST_F(ByNodeStateTest, ItIsSeenOnce) {
+TEST_F(ByNodeStateTest, RemembersTheSignal) {
   node_state(wants(1500));
   start();
   run(2s);
@@ -191,7 +191,7 @@ TEST_F(ByNodeStateTest, ItIsSeenOnce) {
   EXPECT_EQ(cluster.open_watches("sriovnetworknodestates"), 0u) << "nobody asks any more";
 }
 
-TEST_F(ByNodeStateTest, WhatThePfEnforcesIsAskedForAgain) {
+TEST_F(ByNodeStateTest, QueriesThePfAgainForItsSettings) {
   std::map<int, hotplug::VfConfig> configs;
   for (int i = 0; i < 4; ++i) configs[i].mac = "00:00:00:00:00:00";
   read_vf_configs = [&](int) { return Result<std::map<int, hotplug::VfConfig>>(configs); };
@@ -207,7 +207,7 @@ TEST_F(ByNodeStateTest, WhatThePfEnforcesIsAskedForAgain) {
   EXPECT_EQ(offered().size(), 4u) << daemon->awaits_configuration();
 }
 
-TEST_F(ByNodeStateTest, ARestartTakesNothingAwayAndAddsNothing) {
+TEST_F(ByNodeStateTest, ARestartChangesNothing) {
   node_state(wants(1500));
   start();
   run(2s);
@@ -225,7 +225,7 @@ TEST_F(ByNodeStateTest, ARestartTakesNothingAwayAndAddsNothing) {
 
 // The order of a reboot: VFs of an externally managed PF are made before the operator's daemon starts, which then writes
 // InProgress, configures, and writes Succeeded. Red when the Succeeded of before lets anything be offered.
-TEST_F(ByNodeStateTest, ASucceededOfBeforeTheRebootOffersNothing) {
+TEST_F(ByNodeStateTest, AStatusFromBeforeTheRebootOffersNothing) {
   node_state(wants(1500));
   start();
   run(2s);
@@ -248,7 +248,7 @@ TEST_F(ByNodeStateTest, ASucceededOfBeforeTheRebootOffersNothing) {
   EXPECT_EQ(offered().size(), 4u) << "and a restart withdraws nothing";
 }
 
-TEST_F(ByNodeStateTest, AnUnreadableStateIsNoSignal) {
+TEST_F(ByNodeStateTest, AnInvalidStateIsNoSignal) {
   node_state(wants(1500));
   cluster.deny("sriovnetworknodestates");
   start();
@@ -256,20 +256,20 @@ TEST_F(ByNodeStateTest, AnUnreadableStateIsNoSignal) {
   expect_awaited("may not be read");
 }
 
-TEST_F(ByNodeStateOrNoneTest, OneThatIsNotThereOrWantsNothingWillDo) {
+TEST_F(ByNodeStateOrNoneTest, AcceptsAMissingOrEmptyState) {
   start();
   run(2s);
   EXPECT_EQ(offered().size(), 4u);
 }
 
-TEST_F(ByNodeStateOrNoneTest, NoOperatorWillDoToo) {
+TEST_F(ByNodeStateOrNoneTest, AcceptsAMissingOperator) {
   cluster.uninstall(kube::kSriovNetworkNodeStates);
   start();
   run(2s);
   EXPECT_EQ(offered().size(), 4u);
 }
 
-TEST_F(ByNodeStateOrNoneTest, WhatItWantsIsWaitedFor) {
+TEST_F(ByNodeStateOrNoneTest, WaitsForTheRequestedState) {
   node_state(wants(9000));
   start();
   run(1min);
@@ -279,7 +279,7 @@ TEST_F(ByNodeStateOrNoneTest, WhatItWantsIsWaitedFor) {
 }
 
 // Red when silence or a refusal is taken for nothing.
-TEST_F(ByNodeStateOrNoneTest, AnUnknownStateIsNotAnEmptyOne) {
+TEST_F(ByNodeStateOrNoneTest, AnUnknownStateIsNotEmpty) {
   cluster.deny("sriovnetworknodestates");
   start();
   run(1min);

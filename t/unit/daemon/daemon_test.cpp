@@ -15,7 +15,7 @@ struct DaemonTest : testing::Test, fixture::DaemonWorld {
   static constexpr const char* kAll = "{configs: [{}]}";
 };
 
-TEST_F(DaemonTest, NoPolicyIsAnEmptyPool) {
+TEST_F(DaemonTest, PublishesAnEmptyPoolWithoutPolicies) {
   make_pf(4);
   start();
   run(2s);
@@ -24,7 +24,7 @@ TEST_F(DaemonTest, NoPolicyIsAnEmptyPool) {
   EXPECT_EQ(slices()[0].meta.owner_references.at(0).uid, "uid-1");
 }
 
-TEST_F(DaemonTest, PoliciesComeAndGo) {
+TEST_F(DaemonTest, FollowsAddedAndRemovedPolicies) {
   make_pf(4);
   start();
   run(2s);
@@ -42,7 +42,7 @@ TEST_F(DaemonTest, PoliciesComeAndGo) {
   EXPECT_EQ(slices().size(), 1u) << "the empty pool stays announced";
 }
 
-TEST_F(DaemonTest, NodeLabelsDecide) {
+TEST_F(DaemonTest, SelectsPoliciesByNodeLabels) {
   make_pf(4);
   put_policy("p", "{nodeSelector: {zone: a}, configs: [{}]}");
   start();
@@ -58,7 +58,7 @@ TEST_F(DaemonTest, NodeLabelsDecide) {
 
 // The peer publishes an empty slice first at every start; a watcher would see every device vanish and come
 // back.
-TEST_F(DaemonTest, ARestartWithNothingChangedWritesNothing) {
+TEST_F(DaemonTest, WritesNothingAfterARestartWithoutChanges) {
   make_pf(64);
   put_policy("p", kAll);
   start();
@@ -73,7 +73,7 @@ TEST_F(DaemonTest, ARestartWithNothingChangedWritesNothing) {
 }
 
 // Each source is late in turn. Deciding without one of them would withdraw what is offered.
-TEST_F(DaemonTest, NothingIsWrittenBeforeEverySourceHasSynced) {
+TEST_F(DaemonTest, WritesNothingBeforeEverySourceHasSynced) {
   make_pf(4);
   put_policy("p", kAll);
   start();
@@ -104,7 +104,7 @@ TEST_F(DaemonTest, NothingIsWrittenBeforeEverySourceHasSynced) {
 
 // What `plan` and `explain` end with instead of waiting: nothing of it changes while one looks. Red when they
 // wait for it, or do not wait for what is only late.
-TEST_F(DaemonTest, WhatOneLookShowsToBeMissingIsSaid) {
+TEST_F(DaemonTest, ReportsAPolicyMissingFromOneList) {
   make_pf(4);
   cluster.unserve(kube::kResourceSlices);
   cluster.deny("sriovresourcepolicies");
@@ -122,7 +122,7 @@ TEST_F(DaemonTest, WhatOneLookShowsToBeMissingIsSaid) {
   EXPECT_TRUE(daemon->missing().empty());
 }
 
-TEST_F(DaemonTest, ACrdThatIsNotInstalledMeansNoPolicies) {
+TEST_F(DaemonTest, AMissingCrdMeansNoPolicies) {
   make_pf(4);
   cluster.uninstall(kube::kSriovResourcePolicies);
   cluster.uninstall(kube::kDeviceAttributes);
@@ -139,7 +139,7 @@ TEST_F(DaemonTest, ACrdThatIsNotInstalledMeansNoPolicies) {
   EXPECT_TRUE(offered().empty()) << "discovery confirms that there are no policies";
 }
 
-TEST_F(DaemonTest, ALaterFailureKeepsTheOffer) {
+TEST_F(DaemonTest, KeepsTheOfferAfterALaterFailure) {
   make_pf(4);
   put_policy("p", kAll);
   start();
@@ -154,7 +154,7 @@ TEST_F(DaemonTest, ALaterFailureKeepsTheOffer) {
 
 // After an outage the policies may answer later than the rest (an API server that has just started denies for
 // a moment what it allows). Publishing before would offer by rules that were changed meanwhile.
-TEST_F(DaemonTest, AfterAnOutageNothingIsWrittenByOldPolicies) {
+TEST_F(DaemonTest, WritesNothingFromOldPoliciesAfterAnOutage) {
   make_pf(2);
   put_policy("p", kAll);
   start();
@@ -179,7 +179,7 @@ TEST_F(DaemonTest, AfterAnOutageNothingIsWrittenByOldPolicies) {
 }
 
 // A fleet that loses its server comes back by single probes. Red when every source tries for itself.
-TEST_F(DaemonTest, DuringAnOutageOneSourceProbes) {
+TEST_F(DaemonTest, OneSourceProbesDuringAnOutage) {
   make_pf(4);
   put_policy("p", kAll);
   start();
@@ -197,7 +197,7 @@ TEST_F(DaemonTest, DuringAnOutageOneSourceProbes) {
 }
 
 // The one that probes is turned away for good: another takes its place.
-TEST_F(DaemonTest, ADeniedSourceIsNoProbeForOthers) {
+TEST_F(DaemonTest, ADeniedSourceDoesNotProbeForOthers) {
   make_pf(4);
   start();
   run(2s);
@@ -210,7 +210,7 @@ TEST_F(DaemonTest, ADeniedSourceIsNoProbeForOthers) {
 }
 
 // 64 VFs made one by one, 10 ms apart: a few writes, not 64.
-TEST_F(DaemonTest, AdditionsSettleAndRemovalsDoNot) {
+TEST_F(DaemonTest, AdditionsSettleAndRemovalsAreImmediate) {
   make_pf(0);
   put_policy("p", kAll);
   start();
@@ -234,7 +234,7 @@ TEST_F(DaemonTest, AdditionsSettleAndRemovalsDoNot) {
   EXPECT_EQ(writes(), then + 1);
 }
 
-TEST_F(DaemonTest, AnIdleHourIsSilent) {
+TEST_F(DaemonTest, AnIdleHourWritesNothing) {
   make_pf(4);
   put_policy("p", kAll);
   start();
@@ -247,7 +247,7 @@ TEST_F(DaemonTest, AnIdleHourIsSilent) {
       << "watches end after five to ten minutes and are opened again";
 }
 
-TEST_F(DaemonTest, ABrokenPolicyIsSaidOnceAndHarmsNoOther) {
+TEST_F(DaemonTest, ReportsAnInvalidPolicyOnceAndServesTheOthers) {
   make_pf(4);
   put_policy("good", "{configs: [{resourceFilters: [{pfNames: ['ens1f0#0']}]}]}");
   put_policy("typo", "{priority: 9, configs: [{resourceFilters: [{vendor: ['8086']}]}]}");
@@ -258,7 +258,7 @@ TEST_F(DaemonTest, ABrokenPolicyIsSaidOnceAndHarmsNoOther) {
 }
 
 // Red when the reason of a change does not say whose edit it was, by the name that people know it by.
-TEST_F(DaemonTest, TheLogNamesThePolicyThatChangedTheOffer) {
+TEST_F(DaemonTest, LogsThePolicyThatChangedTheOffer) {
   make_pf(1);
   put_policy("namespaced", kAll);
   start();
@@ -271,7 +271,7 @@ TEST_F(DaemonTest, TheLogNamesThePolicyThatChangedTheOffer) {
   EXPECT_GE(log.count("DeviceExposurePolicy wide changed"), 1u) << log.all();
 }
 
-TEST_F(DaemonTest, ARecreatedNodeGetsNewSlices) {
+TEST_F(DaemonTest, ARecreatedNodeHasNewSlices) {
   make_pf(4);
   put_policy("p", kAll);
   start();
@@ -289,7 +289,7 @@ TEST_F(DaemonTest, ARecreatedNodeGetsNewSlices) {
 
 // An interface moves into a pod while the Node object is being replaced. Red when what was offered before the
 // gap is forgotten: the entry that settles would be missing for a moment.
-TEST_F(DaemonTest, ARecreatedNodeLosesNoSettlingDevice) {
+TEST_F(DaemonTest, ARecreatedNodeKeepsSettlingDevices) {
   make_pf(4);
   put_policy("p", kAll);
   start();
@@ -316,7 +316,7 @@ TEST_F(DaemonTest, SlicesThatAKubeletDeletesAreRestoredImmediately) {
   EXPECT_EQ(offered().size(), 200u);
 }
 
-TEST_F(DaemonTest, ADeviceThatTheServerRefusesIsHeldBackAloneAndExplained) {
+TEST_F(DaemonTest, HoldsBackAndExplainsARefusedDeviceAlone) {
   make_pf(4);
   const std::string refused = hotplug::PciAddress::decode(tree.pci(kPf).vf(1).address())->dashed();
   cluster.on_admit = [&](const fake::Request& request, kube::Json& object) -> std::optional<kube::Failure> {
@@ -345,7 +345,7 @@ TEST_F(DaemonTest, ADeviceThatTheServerRefusesIsHeldBackAloneAndExplained) {
 
 // A pod takes the PF's interface into its namespace and the daemon restarts: the name its policy selects by
 // is known from our own slice of this boot; after a reboot it would be a guess.
-TEST_F(DaemonTest, FactsOfAnInterfaceThatIsAwaySurviveARestart) {
+TEST_F(DaemonTest, KeepsStickyFactsOverARestart) {
   make_pf(4);
   put_policy("p", "{configs: [{resourceFilters: [{pfNames: [ens1f0]}]}]}");
   start();
@@ -363,7 +363,7 @@ TEST_F(DaemonTest, FactsOfAnInterfaceThatIsAwaySurviveARestart) {
   EXPECT_TRUE(offered().empty());
 }
 
-TEST_F(DaemonTest, AnRdmaDeviceThatIsInAPodSurvivesARestart) {
+TEST_F(DaemonTest, KeepsAnRdmaDeviceInAPodOverARestart) {
   make_pf(2);
   tree.pci(kPf).vf(0).rdma("mlx5_2");
   put_policy("p", kAll);
@@ -386,7 +386,7 @@ TEST_F(DaemonTest, AnRdmaDeviceThatIsInAPodSurvivesARestart) {
 
 // The gate is off by default: a server without it refuses the whole slice, so the attribute must never be
 // sent there.
-TEST_F(DaemonTest, ListAttributesAreSentOnlyToAServerThatTakesThem) {
+TEST_F(DaemonTest, SendsListAttributesOnlyToAServerThatAcceptsThem) {
   make_pf(1);
   bool gate = false;
   cluster.on_admit = [&](const fake::Request& request, kube::Json& object) -> std::optional<kube::Failure> {
@@ -419,7 +419,7 @@ TEST_F(DaemonTest, ListAttributesAreSentOnlyToAServerThatTakesThem) {
   EXPECT_EQ(writes(), before) << "a restart waits for the probe before it decides";
 }
 
-TEST_F(DaemonTest, ADeviceExposurePolicyAsksForListAttributesToo) {
+TEST_F(DaemonTest, ADeviceExposurePolicyNeedsListAttributesToo) {
   make_pf(1);
   put_exposure("p", of_type("vf", ", exposure: {additionalAttributes: {l: {strings: [one, two]}}}"));
   start();
@@ -430,7 +430,7 @@ TEST_F(DaemonTest, ADeviceExposurePolicyAsksForListAttributesToo) {
   EXPECT_EQ(lists, 1u) << log.all();
 }
 
-TEST_F(DaemonTest, AHostThatCannotBeListedKeepsTheOffer) {
+TEST_F(DaemonTest, KeepsTheOfferIfTheHostCannotBeListed) {
   make_pf(3);
   put_policy("p", kAll);
   start();
@@ -458,7 +458,7 @@ TEST_F(DaemonTest, TheSyncTimerFindsChangesWithoutAnEvent) {
   EXPECT_EQ(log.count("rescan found changes without events"), 1u);
 }
 
-TEST_F(DaemonTest, AnOverflowReadsEverythingAgain) {
+TEST_F(DaemonTest, ReadsEverythingAfterAnOverflow) {
   make_pf(2);
   put_policy("p", kAll);
   start();
@@ -470,7 +470,7 @@ TEST_F(DaemonTest, AnOverflowReadsEverythingAgain) {
 }
 
 // A pod has the interface when the daemon starts: what selectors see of it stands in our own slice.
-TEST_F(DaemonTest, AnInterfaceThatIsAwayAtTheStartKeepsItsNameForSelectors) {
+TEST_F(DaemonTest, SelectorsUseTheStickyNameOfAnInterfaceInAPod) {
   make_pf(2);
   put_exposure("by-name",
                "{selector: {cel: 'device.attributes[\"dra.networking\"].ifName == \"ens1f0v0\"'}}");
@@ -494,7 +494,7 @@ TEST_F(DaemonTest, AnInterfaceThatIsAwayAtTheStartKeepsItsNameForSelectors) {
 
 // Red when a refusal is known by the entry's name alone: the one driver's would end the other's, and each of
 // them be tried again and again.
-TEST_F(DaemonTest, AnEntryOfEachDriverIsRefusedOnItsOwn) {
+TEST_F(DaemonTest, RefusedEntriesOfEachDriverAreIndependent) {
   make_pf(1);
   cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
     const bool is_write =

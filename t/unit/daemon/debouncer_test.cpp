@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 TimePoint at(int64_t ms) { return TimePoint{Millis{ms}}; }
 
-TEST(Debouncer, AWindowEndsAfterQuietOrAfterTheLongest) {
+TEST(Debouncer, AWindowEndsAfterQuietOrItsMaximum) {
   Debouncer debouncer(100ms, 1000ms);
   debouncer.touch("vf1", "pf", at(0));
   debouncer.touch("vf2", "pf", at(80));
@@ -28,7 +28,7 @@ TEST(Debouncer, AWindowEndsAfterQuietOrAfterTheLongest) {
   }
 }
 
-TEST(Debouncer, GroupsAreApartAndForgottenDevicesLeave) {
+TEST(Debouncer, GroupsAreIndependentAndRemovedDevicesLeave) {
   Debouncer debouncer(100ms, 1000ms);
   debouncer.touch("a", "pf1", at(0));
   debouncer.touch("b", "pf2", at(50));

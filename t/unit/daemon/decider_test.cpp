@@ -47,7 +47,7 @@ struct DeciderTest : testing::Test {
                        }}};
 };
 
-TEST_F(DeciderTest, TheFirstChangeIsDecidedImmediatelyAndTheNextOnesTogether) {
+TEST_F(DeciderTest, DecidesTheFirstChangeImmediatelyAndCoalescesTheNext) {
   decider.mark("a");
   EXPECT_EQ(decided, Whys{}) << "never from inside mark()";
   run(0ms);
@@ -63,7 +63,7 @@ TEST_F(DeciderTest, TheFirstChangeIsDecidedImmediatelyAndTheNextOnesTogether) {
   EXPECT_EQ(decided, (Whys{"a", "b; c"}));
 }
 
-TEST_F(DeciderTest, OneThatChangedNothingOpensNoWindow) {
+TEST_F(DeciderTest, AChangeWithoutEffectOpensNoWindow) {
   changes = false;
   decider.mark("a");
   run(0ms);
@@ -72,7 +72,7 @@ TEST_F(DeciderTest, OneThatChangedNothingOpensNoWindow) {
   EXPECT_EQ(decided, (Whys{"a", "b"}));
 }
 
-TEST_F(DeciderTest, WhoeverHasBeenWaitedForMarksAgain) {
+TEST_F(DeciderTest, DecidesAgainAfterAnAwaitedSource) {
   is_ready = false;
   decider.mark("a");
   run(1s);
@@ -85,7 +85,7 @@ TEST_F(DeciderTest, WhoeverHasBeenWaitedForMarksAgain) {
   EXPECT_EQ(decided, Whys{"b"});
 }
 
-TEST_F(DeciderTest, ToldWhileItConcludesIsDecidedNext) {
+TEST_F(DeciderTest, DecidesChangesThatArriveDuringADecisionNext) {
   changes = false;
   decider.mark("a");
   Decider* inner = &decider;
@@ -98,7 +98,7 @@ TEST_F(DeciderTest, ToldWhileItConcludesIsDecidedNext) {
 }
 
 // Red when what is overtaken is followed, or when changes that never end keep everything from being decided.
-TEST_F(DeciderTest, AnOvertakenDecisionIsRepeatedOnce) {
+TEST_F(DeciderTest, RepeatsAnOvertakenDecisionOnce) {
   decide_slowly();
   decider.mark("a");
   run(100ms);
@@ -114,7 +114,7 @@ TEST_F(DeciderTest, AnOvertakenDecisionIsRepeatedOnce) {
   EXPECT_TRUE(decider.idle());
 }
 
-TEST_F(DeciderTest, WhatIsVoidIsAlwaysMadeAnew) {
+TEST_F(DeciderTest, RepeatsAVoidDecisionAlways) {
   decide_slowly();
   decider.mark("a");
   for (const char* why : {"b", "c", "d"}) {
@@ -127,7 +127,7 @@ TEST_F(DeciderTest, WhatIsVoidIsAlwaysMadeAnew) {
   EXPECT_EQ(decided, Whys{"a; b; c; d"});
 }
 
-TEST_F(DeciderTest, WhatMissesASourceAgainIsNotFollowed) {
+TEST_F(DeciderTest, DropsADecisionThatLacksASource) {
   decide_slowly();
   decider.mark("a");
   run(100ms);
@@ -137,7 +137,7 @@ TEST_F(DeciderTest, WhatMissesASourceAgainIsNotFollowed) {
   EXPECT_TRUE(decider.idle());
 }
 
-TEST_F(DeciderTest, WhatIsDueMayBeDecidedNow) {
+TEST_F(DeciderTest, MayDecideADueChangeNow) {
   decider.decide_now();
   EXPECT_EQ(decided, Whys{}) << "nothing is due";
   decider.mark("a");
@@ -147,7 +147,7 @@ TEST_F(DeciderTest, WhatIsDueMayBeDecidedNow) {
   EXPECT_EQ(decided, (Whys{"a", "b"}));
 }
 
-TEST_F(DeciderTest, DecidingNowMeansWithTheChanges) {
+TEST_F(DeciderTest, DecidingNowIncludesPendingChanges) {
   decide_slowly();
   decider.mark("a");
   run(100ms);
@@ -162,7 +162,7 @@ TEST_F(DeciderTest, DecidingNowMeansWithTheChanges) {
 }
 
 // Red when anything follows from a decision that is not made in time, or when it is not tried again.
-TEST_F(DeciderTest, ADecisionThatTakesTooLongIsRetriedLater) {
+TEST_F(DeciderTest, RetriesADecisionThatTakesTooLong) {
   takes_long = true;
   executor.hang_next = 2;
   decider.mark("a");
@@ -181,7 +181,7 @@ TEST_F(DeciderTest, ADecisionThatTakesTooLongIsRetriedLater) {
 }
 
 // Workers are needed by others too.
-TEST_F(DeciderTest, ThoseThatGoOnThoughTheyWereGivenUpAreFew) {
+TEST_F(DeciderTest, BoundsAbandonedDecisions) {
   takes_long = true;
   executor.hang_next = 1'000;
   executor.keeps_hung_work = true;
@@ -195,7 +195,7 @@ TEST_F(DeciderTest, ThoseThatGoOnThoughTheyWereGivenUpAreFew) {
   EXPECT_EQ(decided, Whys{"a"});
 }
 
-TEST_F(DeciderTest, DroppedInTheMiddleItIsSilent) {
+TEST_F(DeciderTest, IsSilentWhenDroppedDuringADecision) {
   fake::FakeExecutor slow(scheduler);
   slow.answer_after = 500ms;
   takes_long = true;
@@ -215,7 +215,7 @@ TEST_F(DeciderTest, DroppedInTheMiddleItIsSilent) {
 }
 
 // The decision continues after prepare() and conclude() have returned.
-TEST_F(DeciderTest, ADeciderThatItsOwnHandlerDestroysEndsTheProcess) {
+TEST_F(DeciderTest, EndsTheProcessIfItsHandlerDestroysIt) {
   const DeciderPorts ports{scheduler, executor, log, [] { return 0.0; }};
   std::unique_ptr<Decider> doomed;
   doomed = std::make_unique<Decider>(ports,

@@ -27,7 +27,7 @@ struct ElsewhereTest : testing::Test, fixture::DaemonWorld {
 };
 
 // Red when a decision is published although a policy has narrowed it meanwhile.
-TEST_F(ElsewhereTest, AnOvertakenDecisionIsRepeated) {
+TEST_F(ElsewhereTest, RepeatsAnOvertakenDecision) {
   start_slowly();
   put_exposure("p", of_type("vf"));
   run(100ms);
@@ -41,7 +41,7 @@ TEST_F(ElsewhereTest, AnOvertakenDecisionIsRepeated) {
 
 // Red when what was decided without it is written while somebody decides what an exclude means that was heard of: it came
 // while a decision was made that is not made anew, since the one before was.
-TEST_F(ElsewhereTest, NothingIsAddedThatAnExcludeMayMeanWhichCameDuringTheDecision) {
+TEST_F(ElsewhereTest, AddsNothingThatANewExcludeMayMatch) {
   start_slowly();
   put_exposure("p", of_type("pf"));
   run(100ms);
@@ -56,7 +56,7 @@ TEST_F(ElsewhereTest, NothingIsAddedThatAnExcludeMayMeanWhichCameDuringTheDecisi
 }
 
 // Red when changes that never end keep everything from being decided.
-TEST_F(ElsewhereTest, AStreamOfChangesIsDecidedNowAndThen) {
+TEST_F(ElsewhereTest, DecidesPeriodicallyDuringAStreamOfChanges) {
   start_slowly();
   for (int i = 0; i < 20; ++i) {
     put_exposure("p", of_type(i % 2 == 0 ? "vf" : "pf"));
@@ -66,7 +66,7 @@ TEST_F(ElsewhereTest, AStreamOfChangesIsDecidedNowAndThen) {
 }
 
 // What comes during the second decision in a row does not stop it, and is decided next.
-TEST_F(ElsewhereTest, NoChangeIsForgotten) {
+TEST_F(ElsewhereTest, KeepsEveryChange) {
   start_slowly();
   put_exposure("p", of_type("vf"));
   run(100ms);
@@ -82,7 +82,7 @@ TEST_F(ElsewhereTest, NoChangeIsForgotten) {
 
 // Red when the Node is looked for at the decision's end alone: slices that went with it would be written
 // again.
-TEST_F(ElsewhereTest, ADeletedNodeIsNoticedDuringADecision) {
+TEST_F(ElsewhereTest, DetectsADeletedNodeDuringADecision) {
   start_slowly();
   put_exposure("p", of_type("vf"));
   run(100ms);
@@ -94,7 +94,7 @@ TEST_F(ElsewhereTest, ADeletedNodeIsNoticedDuringADecision) {
 
 // The same of one whose decisions have been behind for so long that nothing is held back for them. Red when what went with
 // the Node is written again without it, or is not once it is back.
-TEST_F(ElsewhereTest, ANodeThatGoesWhilePoliciesAreEditedAllTheTimeIsSeenAtOnce) {
+TEST_F(ElsewhereTest, DetectsADeletedNodeDuringConstantEdits) {
   start_slowly();
   put_exposure("p", of_type("vf"));
   const auto edit = [&](int i) {
@@ -146,7 +146,7 @@ TEST_F(ElsewhereTest, ADecisionThatTakesTooLongChangesNothingAndIsRetried) {
 }
 
 // Red when what stands in slices is withdrawn, or anything offered, before the first decision could be made.
-TEST_F(ElsewhereTest, AtTheStartNothingIsPublishedAndNothingWithdrawn) {
+TEST_F(ElsewhereTest, ChangesNothingBeforeTheFirstDecision) {
   make_pf(2);
   put_exposure("p", of_type("vf"));
   start();
@@ -191,7 +191,7 @@ TEST_F(ElsewhereTest, AnAbandonedDecisionHasNoEffectAndBlocksFewWorkers) {
 }
 
 // Red when each edit of a policy has the decision begun anew: the exclude would never act.
-TEST_F(ElsewhereTest, AnExcludeActsWhileAPolicyIsEditedEverySecond) {
+TEST_F(ElsewhereTest, AppliesAnExcludeDuringConstantEdits) {
   make_pf(2);
   put_exposure("p", of_type("vf"));
   start();
@@ -207,7 +207,7 @@ TEST_F(ElsewhereTest, AnExcludeActsWhileAPolicyIsEditedEverySecond) {
 }
 
 // Red when a decision that does not know of an entry lets its slice be overwritten.
-TEST_F(ElsewhereTest, WhatIsMetMeanwhileIsChargedFirst) {
+TEST_F(ElsewhereTest, ReservesEntriesThatAppearDuringADecisionFirst) {
   start_slowly();
   put_exposure("p", of_type("vf"));
   run(5s);

@@ -47,7 +47,7 @@ struct HeldTest : testing::TestWithParam<bool>, fixture::DaemonWorld {
   std::string mac;
 };
 
-TEST_P(HeldTest, BindingAndRestoringWriteNothing) {
+TEST_P(HeldTest, WritesNothingForBindingAndRestoring) {
   ASSERT_EQ(all, 2u);
   hold();
   bind();
@@ -67,7 +67,7 @@ TEST_P(HeldTest, BindingAndRestoringWriteNothing) {
   EXPECT_EQ(daemon->inventory(), daemon->host_inventory()) << "nothing is held any more";
 }
 
-TEST_P(HeldTest, AnInterfaceThatMovesAndComesBackWritesNothing) {
+TEST_P(HeldTest, WritesNothingForAnInterfaceThatMovesAndReturns) {
   hold();
   const int ifindex = daemon->inventory()->find(kVf)->netdev->ifindex;
   tree.remove_netdev("ens1f0v0");
@@ -95,7 +95,7 @@ TEST_P(HeldTest, AnInterfaceThatDoesNotReturnLosesItsPinnedFacts) {
   EXPECT_EQ(offered().size(), all - 1);
 }
 
-TEST_P(HeldTest, TheNextPodTakesOverWhatIsOnItsWayBack) {
+TEST_P(HeldTest, TheNextPodInheritsPinnedFacts) {
   hold();
   bind();
   run(1min);
@@ -106,7 +106,7 @@ TEST_P(HeldTest, TheNextPodTakesOverWhatIsOnItsWayBack) {
   EXPECT_EQ(writes(), before) << log.all();
 }
 
-TEST_P(HeldTest, AFunctionThatIsGoneIsWithdrawnAlsoFromUnderAPod) {
+TEST_P(HeldTest, WithdrawsARemovedFunctionEvenInAPod) {
   hold();
   bind();
   run(1min);
@@ -117,7 +117,7 @@ TEST_P(HeldTest, AFunctionThatIsGoneIsWithdrawnAlsoFromUnderAPod) {
 }
 
 // The daemon that comes next decides before it has read what is prepared, and writes only after.
-TEST_P(HeldTest, TheNextDaemonWritesNothingOnceItKnowsThePinnedFacts) {
+TEST_P(HeldTest, ARestartWritesNothingOncePinnedFactsAreKnown) {
   const hotplug::HostDevice facts = hotplug::facts_to_hold(*daemon->inventory()->find(kVf));
   bind();
   start();

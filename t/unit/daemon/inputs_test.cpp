@@ -64,7 +64,7 @@ struct InputsTest : testing::Test {
                         PoolPublisher{ports, options.exposure_driver_name, {[] {}, {}, {}, {}}}};
 };
 
-TEST_F(InputsTest, AreWhatEachKnows) {
+TEST_F(InputsTest, CombinesAllSources) {
   const auto in = gather();
   EXPECT_EQ(in->inventory, inventory);
   EXPECT_EQ(in->policies, state.policies.set());
@@ -77,7 +77,7 @@ TEST_F(InputsTest, AreWhatEachKnows) {
   EXPECT_EQ(in->before, nullptr) << "nothing is in motion";
 }
 
-TEST_F(InputsTest, WhatADecisionHasMadeIsForTheNext) {
+TEST_F(InputsTest, PassesResultsToTheNextDecision) {
   auto before = std::make_shared<policy::Decision>();
   before->inputs = gather();
   before->entries = std::make_shared<const policy::EntryMemory>();
@@ -89,7 +89,7 @@ TEST_F(InputsTest, WhatADecisionHasMadeIsForTheNext) {
 }
 
 // Red when a node with SriovResourcePolicies alone has VFs wait for what it published itself.
-TEST_F(InputsTest, WhatTheOtherDriverHasMattersWhereThereAreExposures) {
+TEST_F(InputsTest, IncludesTheOtherDriverOnlyWithExposures) {
   show(kSriov, {"0000-03-00-2"});
   const auto alone = gather();
   EXPECT_TRUE(alone->sriov_holdings.empty() && alone->published.sriov.empty());
@@ -100,14 +100,14 @@ TEST_F(InputsTest, WhatTheOtherDriverHasMattersWhereThereAreExposures) {
   EXPECT_EQ(both->published.sriov, std::set<std::string>{"0000-03-00-2"});
 }
 
-TEST_F(InputsTest, WhatMayBeAllocatedKeepsTheOtherKindInMind) {
+TEST_F(InputsTest, IncludesReservationsOfTheOtherType) {
   show(kExposure, {"0000-03-00-0"});
   const auto in = gather();
   EXPECT_EQ(in->holdings.size(), 1u);
   EXPECT_EQ(in->published.exposure, std::set<std::string>{"0000-03-00-0"}) << "though no policy exposes";
 }
 
-TEST_F(InputsTest, OfWhatIsInMotionItIsKnownWhatWasPublished) {
+TEST_F(InputsTest, KnowsThePublishedStateOfSettlingDevices) {
   auto now = std::make_shared<hotplug::Inventory>();
   now->devices["a"] = {};
   inventory = now;
@@ -122,7 +122,7 @@ TEST_F(InputsTest, OfWhatIsInMotionItIsKnownWhatWasPublished) {
   EXPECT_EQ(in->before->at(options.sriov_driver_name).at(0).devices.size(), 2u);
 }
 
-TEST_F(InputsTest, OwnSlicesAreThoseOfBothDrivers) {
+TEST_F(InputsTest, IncludesOwnSlicesOfBothDrivers) {
   show(kSriov, {"0000-03-00-2"});
   const publishers::OwnSlices own = own_slices(offers, options);
   EXPECT_EQ(own.sriov.size(), 1u);

@@ -51,7 +51,7 @@ struct LivePageTest : testing::Test, fixture::DaemonWorld {
   LivePage page{workers, web.time, view()};
 };
 
-TEST_F(LivePageTest, ShowsWhatStandsAndFollowsIt) {
+TEST_F(LivePageTest, ShowsAndFollowsTheState) {
   const std::string first = ask("/").sent;
   EXPECT_TRUE(first.starts_with("HTTP/1.1 200 ")) << first.substr(0, 200);
   EXPECT_NE(first.find("content-security-policy: default-src 'none';"), std::string::npos);
@@ -84,7 +84,7 @@ TEST_F(LivePageTest, NamesTheClaimOfADevice) {
 }
 
 // Red when a node pays for a page that nobody has open.
-TEST_F(LivePageTest, WithoutListenersNoPageIsBuilt) {
+TEST_F(LivePageTest, BuildsNoPageWithoutListeners) {
   for (int i = 0; i < 10; ++i) {
     put_policy("p", "{configs: [{resourceFilters: [{pfNames: ['ens1f0#" + std::to_string(i % 3) + "']}]}]}");
     run(1s);
@@ -95,14 +95,14 @@ TEST_F(LivePageTest, WithoutListenersNoPageIsBuilt) {
   EXPECT_GT(web.time.next_deadline() - web.time.now(), 5s) << "nor does it wake up each second";
 }
 
-TEST_F(LivePageTest, OneDeviceWithoutScript) {
+TEST_F(LivePageTest, ShowsOneDeviceWithoutScript) {
   const std::string text = ask("/?device=ens1f0v3").sent;
   EXPECT_NE(text.find("<section class=\"explanation\"><h2>0000:3b:02.3</h2>"), std::string::npos) << text;
   EXPECT_NE(text.find("expected"), std::string::npos);
   EXPECT_EQ(ask("/?device=nobody").sent.find("<section class=\"explanation\">"), std::string::npos);
 }
 
-TEST(DeviceTable, ClaimsOfOneDeviceStandTogether) {
+TEST(DeviceTable, GroupsClaimsOfOneDevice) {
   kubelet::PreparedClaims claims;
   claims[{"d", "1"}] = {
       .driver = "d", .namespace_ = "a", .name = "x", .uid = "1", .devices = {{.pci = "0000:3b:02.0"}}};

@@ -31,7 +31,7 @@ struct NamesTest : testing::Test, fixture::DaemonWorld {
 };
 
 // Red when a bridge takes the name of a function's entry: whoever was allocated the one would have the other.
-TEST_F(NamesTest, ALinkTakesNoFunctionsName) {
+TEST_F(NamesTest, ALinkNeverUsesTheNameOfAFunction) {
   make_pf(2);
   tree.bridge(kBridge);
   put_exposure("a", of_type("bridge"));
@@ -46,7 +46,7 @@ TEST_F(NamesTest, ALinkTakesNoFunctionsName) {
 
 // A version that named the link otherwise has published it, and it is allocated: under its new name it is
 // there for nobody until it is shown free.
-TEST_F(NamesTest, ALinkThatIsRenamedIsChargedFirst) {
+TEST_F(NamesTest, ReservesTheOldNameOfARenamedLink) {
   tree.bridge(kBridge);
   put_exposure("a", of_type("bridge"));
   start();

@@ -85,7 +85,7 @@ TEST(NodeEvents, EachPodOfAClaimWithAnIgnoredConfigurationGetsAnEvent) {
 }
 
 // Red when an exclude or a gate is not named, or as a raw outcome.
-TEST(NodeEvents, TheCauseIsThePolicyOrTheGateInItsWay) {
+TEST(NodeEvents, NamesThePolicyOrGateAsTheCause) {
   VfHost host;
   host.pf(kPf, "ens1f0", 2);
   const std::string vf = VfHost::vf_address(kPf, 0);

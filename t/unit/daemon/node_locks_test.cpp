@@ -8,7 +8,7 @@ namespace sliced::daemon {
 namespace {
 
 // Red when it is in /tmp: any local user may have made it before.
-TEST(RuntimeDirectory, IsTheFirstThatThereIs) {
+TEST(RuntimeDirectory, ReturnsTheFirstExistingDirectory) {
   const struct {
     const char* why;
     const char* option;
@@ -51,7 +51,7 @@ TEST(RuntimeDirectory, IsTheFirstThatThereIs) {
 }
 
 // Red when a legal node name makes a lock that cannot be taken, or two nodes one lock.
-TEST(LockFileName, FitsAFileSystemAndStaysDistinct) {
+TEST(LockFileName, FitsAFileNameAndIsUnique) {
   EXPECT_EQ(lock_file_name("sriov.example.com", "node-a"), "sriov.example.com_node-a.lock");
   const std::string driver(63, 'd');
   for (size_t size = 1; size <= 253; ++size) {

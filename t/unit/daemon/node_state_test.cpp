@@ -69,7 +69,7 @@ constexpr const char* kBadSpec = "spec: {interfaces: [{pciAddress: '0000:3b:00.0
 constexpr const char* kSucceeded = "status: {syncStatus: Succeeded}\n";
 const std::string kGood = std::string(kGoodSpec) + kSucceeded, kBad = std::string(kBadSpec) + kSucceeded;
 
-TEST_F(NodeStateSourceTest, NothingIsReadWithoutDemand) {
+TEST_F(NodeStateSourceTest, ReadsNothingWithoutDemand) {
   install();
   put(kGood);
   EXPECT_EQ(
@@ -102,7 +102,7 @@ TEST_F(NodeStateSourceTest, CreatedInProgressSucceededEditedDeleted) {
   EXPECT_EQ(said(), kMissing);
 }
 
-TEST_F(NodeStateSourceTest, OnlyTheNodesOwnInTheOperatorsNamespaceCounts) {
+TEST_F(NodeStateSourceTest, ReadsOnlyTheNodesStateInTheOperatorsNamespace) {
   install();
   put(kBad, "b");
   put(kBad, "a", "elsewhere");
@@ -111,7 +111,7 @@ TEST_F(NodeStateSourceTest, OnlyTheNodesOwnInTheOperatorsNamespaceCounts) {
 }
 
 // Red when a kind that is not installed is an error, or is not looked for again.
-TEST_F(NodeStateSourceTest, AKindThatIsInstalledLaterIsNoticed) {
+TEST_F(NodeStateSourceTest, DetectsALateKind) {
   want();
   scheduler.advance(1min);
   EXPECT_EQ(
@@ -174,7 +174,7 @@ TEST_F(NodeStateSourceTest, AnInvalidObjectIsNotInSync) {
   EXPECT_EQ(said(), "known; 0000:3b:00.0 spec.interfaces[0].mtu is a string, expected a whole number");
 }
 
-TEST_F(NodeStateSourceTest, AChangedHostIsComparedAgain) {
+TEST_F(NodeStateSourceTest, ComparesAChangedHostAgain) {
   install();
   put(kGood);
   want();
@@ -186,7 +186,7 @@ TEST_F(NodeStateSourceTest, AChangedHostIsComparedAgain) {
 }
 
 // A write of the operator's that changes nothing we read is no change.
-TEST_F(NodeStateSourceTest, OnlyWhatIsReadIsAChange) {
+TEST_F(NodeStateSourceTest, IgnoresChangesOfUnreadFields) {
   install();
   put(kGood);
   want();
@@ -217,14 +217,14 @@ struct NodeStateBootTest : NodeStateSourceTest {
 };
 
 // Red when a Succeeded of the boot before lets devices go before the operator has configured them again.
-TEST_F(NodeStateBootTest, AStatusOfBeforeTheBootIsNoEvidence) {
+TEST_F(NodeStateBootTest, IgnoresAStatusFromBeforeTheBoot) {
   put(kGood);
   scheduler.advance(10min);
   const std::string why = held(begun(5s));
   fixture::expect_golden(why);
 }
 
-TEST_F(NodeStateBootTest, AStatusWrittenInThisBootBeforeTheDaemonBeganCounts) {
+TEST_F(NodeStateBootTest, AcceptsAStatusOfThisBootFromBeforeTheDaemon) {
   scheduler.advance(10min);
   put(kGood);
   scheduler.advance(10min);
@@ -232,7 +232,7 @@ TEST_F(NodeStateBootTest, AStatusWrittenInThisBootBeforeTheDaemonBeganCounts) {
 }
 
 // The margin: neither of them is known to the second.
-TEST_F(NodeStateBootTest, ClocksHaveAMargin) {
+TEST_F(NodeStateBootTest, ToleratesClockDifferences) {
   scheduler.advance(10min);
   put(kGood);
   scheduler.advance(10min);
@@ -240,14 +240,14 @@ TEST_F(NodeStateBootTest, ClocksHaveAMargin) {
   EXPECT_EQ(held(begun(10min + 40s)), "");
 }
 
-TEST_F(NodeStateBootTest, WhereAClockIsNotKnownNothingIsEvidence) {
+TEST_F(NodeStateBootTest, AcceptsNoEvidenceWithoutAClock) {
   put(kGood);
   EXPECT_NE(held(begun(std::nullopt)).find("/proc/uptime"), std::string::npos);
   cluster.clock = {};
   fixture::expect_golden(held(begun(1h)));
 }
 
-TEST_F(NodeStateBootTest, WithoutManagedFieldsNothingIsEvidence) {
+TEST_F(NodeStateBootTest, AcceptsNoEvidenceWithoutManagedFields) {
   put(std::string("  "), "b");
   cluster.put(kube::kSriovNetworkNodeStates,
               kube::decode_yaml("metadata: {name: a, namespace: operators, managedFields: []}\n" + kGood)
@@ -256,7 +256,7 @@ TEST_F(NodeStateBootTest, WithoutManagedFieldsNothingIsEvidence) {
 }
 
 // As the operator's daemon does at each start: InProgress, then Succeeded.
-TEST_F(NodeStateBootTest, WhatTheDaemonSeesWrittenCountsAndLastsForTheBoot) {
+TEST_F(NodeStateBootTest, RemembersAnObservedStatusForTheBoot) {
   put(kGood);
   scheduler.advance(10min);
   uptime = 5s;
@@ -273,7 +273,7 @@ TEST_F(NodeStateBootTest, WhatTheDaemonSeesWrittenCountsAndLastsForTheBoot) {
 
 // Red when a Succeeded of the boot before lets devices go because an API server that starts, or whose cache lags, first answered
 // without the object or with an older status.
-TEST_F(NodeStateBootTest, ALateAnswerWithAStatusOfBeforeTheBootIsNoEvidence) {
+TEST_F(NodeStateBootTest, IgnoresALateAnswerFromBeforeTheBoot) {
   for (const bool is_first_older : {false, true}) {
     if (is_first_older) put(std::string(kGoodSpec) + "status: {syncStatus: InProgress}\n");
     scheduler.advance(10min);
@@ -301,7 +301,7 @@ TEST_F(NodeStateBootTest, ALateAnswerWithAStatusOfBeforeTheBootIsNoEvidence) {
 }
 
 // Red when a daemon that is restarted forgets, and so withdraws.
-TEST_F(NodeStateBootTest, ADaemonThatComesNextInTheBootKnowsIt) {
+TEST_F(NodeStateBootTest, TheNextDaemonOfTheBootKnowsIt) {
   std::set<std::string> noted;
   const NodeStateSource::Boot boot{
       .has_evidence = [&](const std::string& uid) { return noted.contains(uid); },
@@ -327,7 +327,7 @@ TEST_F(NodeStateBootTest, ADaemonThatComesNextInTheBootKnowsIt) {
   EXPECT_NE(held(begun(5s, boot)), "") << "of another object nothing is known";
 }
 
-TEST_F(NodeStateBootTest, OnlySucceededPasses) {
+TEST_F(NodeStateBootTest, AcceptsOnlySucceeded) {
   for (const std::string& status : {"Failed", "InProgress", "''", "Finished"}) {
     put(std::string(kGoodSpec) + "status: {syncStatus: " + status + ", lastSyncError: no GUID of VF 2}\n");
     const std::string why = held(begun(1h));
@@ -337,7 +337,7 @@ TEST_F(NodeStateBootTest, OnlySucceededPasses) {
   fixture::expect_golden(held(begun(1h)));
 }
 
-TEST_F(NodeStateBootTest, WhatIsIgnoredDoesNotHold) {
+TEST_F(NodeStateBootTest, IgnoredEvidenceDoesNotHold) {
   put(std::string(kGoodSpec) + "status: {syncStatus: Failed, lastSyncError: broken}\n");
   EXPECT_EQ(held(begun(1h, {}, {.failed = true})), "");
   EXPECT_NE(held(begun(1h, {}, {.earlier_boot = true})), "");
@@ -354,7 +354,7 @@ TEST_F(NodeStateBootTest, WhatIsIgnoredDoesNotHold) {
 }
 
 // Red when the first text for a kind that is not there speaks of the object.
-TEST_F(NodeStateSourceTest, WithoutTheKindTheObjectIsNotWhatIsMissing) {
+TEST_F(NodeStateSourceTest, NamesTheMissingKindInsteadOfTheObject) {
   std::vector<std::string> texts;
   NodeStateSource next({cluster, scheduler, log, [] { return 0.5; }}, {kNamespace, "a"}, {},
                        [&](const std::string&) { texts.push_back(next.reading().why); });

@@ -70,7 +70,7 @@ struct OfferChanges : testing::Test, fixture::DaemonWorld, Observer {
 
 const std::vector<std::string> kAllVfs = {"0000-3b-02-0", "0000-3b-02-1", "0000-3b-02-2", "0000-3b-02-3"};
 
-TEST_F(OfferChanges, NameThePolicyItsGenerationAndWhoWroteIt) {
+TEST_F(OfferChanges, NameThePolicyWithGenerationAndManager) {
   listen();
   expect_one(std::exchange(told, {}), change(Kind::kFound, kAllVfs, "policy dra-driver-sriov/p", 1));
   put("p", 2, "kubectl", "{configs: [{resourceFilters: [{pfNames: ['ens1f0#0-1']}]}]}");
@@ -91,7 +91,7 @@ TEST_F(OfferChanges, NameThePolicyItsGenerationAndWhoWroteIt) {
 }
 
 // Red when what another policy hides is told of the one that offered it: nobody would look at the right one.
-TEST_F(OfferChanges, NameWhatHidesADevice) {
+TEST_F(OfferChanges, NameThePolicyThatHidesADevice) {
   listen();
   told.clear();
   expose(
@@ -102,7 +102,7 @@ TEST_F(OfferChanges, NameWhatHidesADevice) {
   expect_one(next(), wanted);
 }
 
-TEST_F(OfferChanges, SayWhereTheDeviceIsGone) {
+TEST_F(OfferChanges, ReportARemovedDevice) {
   listen();
   told.clear();
   const std::string vf = tree.pci(kPf).vf(3).address();
@@ -111,7 +111,7 @@ TEST_F(OfferChanges, SayWhereTheDeviceIsGone) {
   expect_one(next(), change(Kind::kWithdrawn, {kAllVfs[3]}, "policy dra-driver-sriov/p", 1, "gone"));
 }
 
-TEST_F(OfferChanges, OfADriverOfExposuresToo) {
+TEST_F(OfferChanges, IncludeTheExposureDriver) {
   remove_policy("p");
   listen();
   told.clear();
@@ -126,7 +126,7 @@ TEST_F(OfferChanges, OfADriverOfExposuresToo) {
   expect_one(next(), wanted);
 }
 
-TEST_F(OfferChanges, ARestartFindsAndChangesNothing) {
+TEST_F(OfferChanges, AreEmptyAfterARestart) {
   listen();
   told.clear();
   listen();

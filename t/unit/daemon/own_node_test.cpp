@@ -42,7 +42,7 @@ TEST(OwnNode, FollowsTheNodeObject) {
   EXPECT_EQ(log.count("Node object deleted"), 1u);
 }
 
-TEST(OwnNode, InADirectoryOptionsReplaceTheNodeAndSlicesHaveNoOwner) {
+TEST(OwnNode, DirectoryOptionsReplaceTheNode) {
   fake::MemoryLog log;
   OwnNode own(log, options(config::ClusterDirectory{"d"}));
   EXPECT_TRUE(own.is_there());

@@ -48,7 +48,7 @@ struct PlanTest : testing::Test {
   std::vector<Shared<policy::ExposurePolicy>> selecting_by_mac;
 };
 
-TEST_F(PlanTest, TheFirstDecisionIsReportedAlsoWhenNothingIsOffered) {
+TEST_F(PlanTest, ReportsTheFirstDecisionEvenIfNothingIsOffered) {
   const Plan first = plan();
   EXPECT_TRUE(first.pools[kSriov].is_first && first.pools[kSriov].difference);
   EXPECT_FALSE(first.pools[kExposure].difference) << "once";
@@ -57,7 +57,7 @@ TEST_F(PlanTest, TheFirstDecisionIsReportedAlsoWhenNothingIsOffered) {
   EXPECT_FALSE(plan().is_changed());
 }
 
-TEST_F(PlanTest, PoolsAreInThePlanAndNotInItsDecision) {
+TEST_F(PlanTest, ContainsPools) {
   decision.pools[options.sriov_driver_name] = {fixture::pool(fixture::devices(0, 2))};
   const Plan made = plan();
   ASSERT_EQ(made.pools[kSriov].desired.size(), 1u);
@@ -66,7 +66,7 @@ TEST_F(PlanTest, PoolsAreInThePlanAndNotInItsDecision) {
   EXPECT_TRUE(log.lines.empty()) << "a plan has no effect";
 }
 
-TEST_F(PlanTest, PoolsArePutOffUntilThePodsAreReadWhereNoSliceIsThere) {
+TEST_F(PlanTest, PostponesPoolsUntilPodsAreReadIfSlicesAreMissing) {
   decision.awaits_pods = true;
   EXPECT_FALSE(plan().pools[kSriov].is_put_off) << "no pods are being read";
   are_pods_being_read = true;
@@ -75,7 +75,7 @@ TEST_F(PlanTest, PoolsArePutOffUntilThePodsAreReadWhereNoSliceIsThere) {
   EXPECT_TRUE(plan().awaits_claims);
 }
 
-TEST_F(PlanTest, PFsAreQueriedAsTheDecisionAndTheNodeStateAsk) {
+TEST_F(PlanTest, QueriesPFsForTheDecisionAndTheNodeState) {
   const auto one = *hotplug::PciAddress::decode("0000:03:00.0");
   const auto two = *hotplug::PciAddress::decode("0000:04:00.0");
   decision.awaited_pfs = {one};
@@ -86,7 +86,7 @@ TEST_F(PlanTest, PFsAreQueriedAsTheDecisionAndTheNodeStateAsk) {
   EXPECT_EQ(made.query_now, std::set{one});
 }
 
-TEST_F(PlanTest, ItSaysWhenToDecideAgain) {
+TEST_F(PlanTest, SchedulesTheNextDecision) {
   EXPECT_FALSE(plan().decide_at || plan().decide_again);
   decision.due = TimePoint{Millis{7}};
   decision.is_regrouped = true;

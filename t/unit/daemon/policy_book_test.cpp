@@ -109,7 +109,7 @@ struct EveryKind : PolicyBookTest {
   }
 };
 
-TEST_F(EveryKind, IsAppliedInTheSameWay) {
+TEST_F(EveryKind, IsAppliedEqually) {
   check<SriovPolicy>("{configs: [{}]}", "policy ns/a changed", "policy listed: 410", "policy ns/b deleted");
   check<DeviceAttributes>("{attributes: {x: {string: y}}}", "DeviceAttributes ns/a changed",
                           "DeviceAttributes listed: 410", "DeviceAttributes ns/b deleted");
@@ -118,7 +118,7 @@ TEST_F(EveryKind, IsAppliedInTheSameWay) {
 }
 
 // Red when sets that are compared by pointer differ although no policy was edited.
-TEST_F(EveryKind, IsUnchangedWhenReportedAgain) {
+TEST_F(EveryKind, IsUnchangedOnARepeatedEvent) {
   check_unchanged<SriovPolicy>("{configs: [{}]}", "{priority: 1, configs: [{}]}");
   check_unchanged<DeviceAttributes>("{attributes: {x: {string: y}}}", "{attributes: {x: {string: z}}}");
   check_unchanged<ExposurePolicy>("{selector: {cel: 'true'}}", "{selector: {cel: 'false'}}");
@@ -127,7 +127,7 @@ TEST_F(EveryKind, IsUnchangedWhenReportedAgain) {
   check_unchanged<SriovPolicy>("{nonsense: 1}", "{nonsense: [], configs: [{}]}");
 }
 
-TEST_F(PolicyBookTest, PoliciesAreSharedWithTheSet) {
+TEST_F(PolicyBookTest, SharesPoliciesWithTheSet) {
   const auto one = item<SriovPolicy>("a", "{configs: [{}]}");
   book.apply(Changed<Item<SriovPolicy>>{one}, {});
   EXPECT_EQ(&*book.set()->sriov.at(0), one.value->policy.get());
@@ -135,7 +135,7 @@ TEST_F(PolicyBookTest, PoliciesAreSharedWithTheSet) {
 }
 
 // Red when an exclude that is told again is an edit, or has forgotten what it said once an edit breaks it.
-TEST_F(PolicyBookTest, AnExcludeIsKeptWhenItIsReceivedAgain) {
+TEST_F(PolicyBookTest, KeepsAnExcludeThatIsReceivedAgain) {
   const std::string spec = "selector: {cel: 'true'}, nodeSelector: {matchLabels: {a: b}}}";
   const Item<ExposurePolicy> exclude = item<ExposurePolicy>("a", "{action: exclude, " + spec);
   policy::Decision decision;
@@ -152,7 +152,7 @@ TEST_F(PolicyBookTest, AnExcludeIsKeptWhenItIsReceivedAgain) {
 }
 
 // Red when nobody hears that what had no room is there again, or gone.
-TEST_F(PolicyBookTest, WhatIsLeftOutIsAChange) {
+TEST_F(PolicyBookTest, AnOmittedPolicyIsAChange) {
   const Item<ExposurePolicy> expose = item<ExposurePolicy>("a", "{selector: {cel: 'true'}}");
   for (const bool guards : {false, true}) {
     book = {};
@@ -168,7 +168,7 @@ TEST_F(PolicyBookTest, WhatIsLeftOutIsAChange) {
 }
 
 // Red when one that was edited before a decision could ask it, or that is for other nodes, holds back all that is new.
-TEST_F(PolicyBookTest, AnExcludeThatCannotBeReadGoesOnAsItWasUnderstood) {
+TEST_F(PolicyBookTest, KeepsTheLastValidVersionOfAnExclude) {
   const Item<ExposurePolicy> exclude = item<ExposurePolicy>(
       "a", "{action: exclude, selector: {cel: 'nope'}, nodeSelector: {matchLabels: {a: b}}}");
   const auto decision_with = [](policy::SelectorPrograms programs) {
@@ -191,7 +191,7 @@ TEST_F(PolicyBookTest, AnExcludeThatCannotBeReadGoesOnAsItWasUnderstood) {
 }
 
 // Red when what there is no room for counts as if it were not there.
-TEST_F(PolicyBookTest, OneStandsForAllExcludesThatAreLeftOut) {
+TEST_F(PolicyBookTest, OneStandsForAllOmittedExcludes) {
   book.apply(Changed<Item<ExposurePolicy>>{item<ExposurePolicy>("a", "{selector: {cel: 'true'}}")}, {});
   book.apply(Changed<Item<ExposurePolicy>>{left_out("a", false)}, {});
   EXPECT_EQ(names(), Texts{});
@@ -207,7 +207,7 @@ TEST_F(PolicyBookTest, OneStandsForAllExcludesThatAreLeftOut) {
   EXPECT_EQ(problems(), Texts{});
 }
 
-TEST_F(PolicyBookTest, AnExcludeThatIsLeftOutIsNotLetGoByOneList) {
+TEST_F(PolicyBookTest, KeepsAnOmittedExcludeThroughOneList) {
   const kube::Resource& kind = kube::kDeviceExposurePolicies;
   book.apply(Changed<Item<ExposurePolicy>>{left_out("b", true)}, {});
   auto inputs = std::make_shared<policy::Inputs>();
@@ -219,7 +219,7 @@ TEST_F(PolicyBookTest, AnExcludeThatIsLeftOutIsNotLetGoByOneList) {
   EXPECT_FALSE(book.keeps_missing(kind, {{"", "b"}}, {})) << "nothing stands on it before the first decision";
 }
 
-TEST(PolicyResources, DeviceAttributesGoWithWhatTheySpeakOf) {
+TEST(PolicyResources, DeviceAttributesFollowTheirPolicies) {
   config::Options options;
   const auto sources = [&] {
     Texts out;

@@ -16,7 +16,7 @@ struct PollingTest : fixture::DoubtWorld {};
 
 // Once slices were lost, the pods are looked at before VFs are offered that are not yet; claims are never
 // listed.
-TEST_F(PollingTest, SriovResourcePoliciesAloneNeverListClaims) {
+TEST_F(PollingTest, SriovResourcePoliciesNeverListClaims) {
   make_pf(2);
   put_policy("s", "{configs: [{}]}");
   put_pod("pod", "of-another-driver", false);
@@ -42,7 +42,7 @@ TEST_F(PollingTest, SriovResourcePoliciesAloneNeverListClaims) {
 }
 
 // Red when the decision that offers nothing before the look makes what follows from it wait with all that comes.
-TEST_F(PollingTest, WhatWaitsForTheLookComesWithItsAnswer) {
+TEST_F(PollingTest, ReleasesWaitingEntriesWithThePoll) {
   make_pf(2);
   put_policy("s", "{configs: [{}]}");
   start();
@@ -58,7 +58,7 @@ TEST_F(PollingTest, WhatWaitsForTheLookComesWithItsAnswer) {
 }
 
 // Without the kind nothing can have been exposed.
-TEST_F(PollingTest, WhereTheOtherKindIsNotInstalledNobodyLooks) {
+TEST_F(PollingTest, DoesNotPollWithoutTheOtherType) {
   make_pf(2);
   cluster.uninstall(kube::kDeviceExposurePolicies);
   put_policy("s", "{configs: [{}]}");
@@ -69,7 +69,7 @@ TEST_F(PollingTest, WhereTheOtherKindIsNotInstalledNobodyLooks) {
 }
 
 // What stands in slices stood beside whatever was given away; so it did in another boot.
-TEST_F(PollingTest, WhatStandsInSlicesWaitsForNobody) {
+TEST_F(PollingTest, PublishedEntriesDoNotWait) {
   make_pf(2);
   put_policy("s", "{configs: [{}]}");
   start();
@@ -89,7 +89,7 @@ TEST_F(PollingTest, WhatStandsInSlicesWaitsForNobody) {
 }
 
 // Red when pods are looked at only where an exposure policy wants the PF.
-TEST_F(PollingTest, APfThatNoPolicyIsForAnyMore) {
+TEST_F(PollingTest, HandlesAPfWithoutPolicies) {
   for (const bool is_last : {true, false}) {
     SCOPED_TRACE(is_last);
     lose_what_a_pod_has();
@@ -103,7 +103,7 @@ TEST_F(PollingTest, APfThatNoPolicyIsForAnyMore) {
 
 // A look that fails is made again. As long as there is any exposure policy VFs wait for it, else for a
 // moment.
-TEST_F(PollingTest, ALookAtThePodsThatFails) {
+TEST_F(PollingTest, HandlesAFailedPoll) {
   for (const char* refused : {"pods", "resourceclaims"})
     for (const bool is_last : {true, false}) {
       SCOPED_TRACE(std::string(refused) + (is_last ? ", the last one" : ""));
@@ -131,7 +131,7 @@ TEST_F(PollingTest, ALookAtThePodsThatFails) {
 }
 
 // Red when what moves before anything is published has to settle: the first pool comes without it.
-TEST_F(PollingTest, WhatMovesDuringTheLookIsInTheFirstPool) {
+TEST_F(PollingTest, IncludesSettlingDevicesInTheFirstPool) {
   make_pf(4);
   put_policy("s", "{configs: [{}]}");
   cluster.delay_of = [](const fake::Request& request) {
@@ -147,7 +147,7 @@ TEST_F(PollingTest, WhatMovesDuringTheLookIsInTheFirstPool) {
 }
 
 // What cannot be looked at for want of a permission, or time after time, keeps nobody waiting for ever.
-TEST_F(PollingTest, ALookThatIsNotToBeHad) {
+TEST_F(PollingTest, ContinuesWithoutAPossiblePoll) {
   for (const bool is_denied : {true, false}) {
     SCOPED_TRACE(is_denied);
     make_pf(2);
@@ -168,7 +168,7 @@ TEST_F(PollingTest, ALookThatIsNotToBeHad) {
 }
 
 // After a boot functions come one by one.
-TEST_F(PollingTest, APfThatComesAfterTheLook) {
+TEST_F(PollingTest, HandlesAPfThatAppearsAfterThePoll) {
   make_pf(2);
   put("");
   put_claim("mine", kExposureDriver, "node-a/0000-5e-00-0", "0000-5e-00-0");
@@ -185,7 +185,7 @@ TEST_F(PollingTest, APfThatComesAfterTheLook) {
 }
 
 // While another daemon writes, time passes and nothing can be looked at.
-TEST_F(PollingTest, WhoWaitsForAnotherDaemonLooksWhenItIsItsTurn) {
+TEST_F(PollingTest, AStandbyDaemonPollsWhenItTakesOver) {
   lose_what_a_pod_has();
   const size_t looks = cluster.count("list", "pods");
   start();
@@ -198,7 +198,7 @@ TEST_F(PollingTest, WhoWaitsForAnotherDaemonLooksWhenItIsItsTurn) {
 
 // What it had decided while it waited is not published for a moment. Red when a pool that lacks what the look
 // is for is published in the place of none.
-TEST_F(PollingTest, WhoseTurnItIsShowsNobodyHalfAPool) {
+TEST_F(PollingTest, PublishesNoPartialPoolAtATakeover) {
   const auto are_ours = [this] {
     return std::ranges::any_of(slices(), [](const auto& slice) { return slice.meta.name != "stray"; });
   };
@@ -232,7 +232,7 @@ TEST_F(PollingTest, WhoseTurnItIsShowsNobodyHalfAPool) {
 }
 
 // What pods have is charged by its name before there is a list; pods of other nodes are none of ours.
-TEST_F(PollingTest, PodsTellFirst) {
+TEST_F(PollingTest, ReadsPodsFirst) {
   for (const bool from_template : {true, false}) {
     SCOPED_TRACE(from_template);
     make_pf(2);
@@ -256,7 +256,7 @@ TEST_F(PollingTest, PodsTellFirst) {
 }
 
 // Red when a server that is busy is asked for the next claim, and the next.
-TEST_F(PollingTest, ABusyServerIsNotAskedForEachClaimOfAPod) {
+TEST_F(PollingTest, DoesNotReadEachClaimFromABusyServer) {
   make_pf(2);
   for (int i = 0; i < 50; ++i) put_pod("pod-" + std::to_string(i), "claim-" + std::to_string(i), false);
   put_exposure("p", of_type("vf"));
@@ -272,7 +272,7 @@ TEST_F(PollingTest, ABusyServerIsNotAskedForEachClaimOfAPod) {
 
 // An interface is renamed while the pods are looked at after a restart. Red when what the first decision
 // keeps is forgotten until something is published: what moves then is missing for a moment.
-TEST_F(PollingTest, WhatMovesDuringTheLookStays) {
+TEST_F(PollingTest, KeepsSettlingDevicesDuringThePoll) {
   make_pf(4);
   put_policy("s", "{configs: [{resourceFilters: [{pfNames: ['ens1f0#0-1']}]}]}");
   start();

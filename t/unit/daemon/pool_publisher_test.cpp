@@ -41,7 +41,7 @@ struct PoolPublisherTest : testing::Test {
       {.on_refused = [this] { ++refused; }, .on_lost = {}, .on_settled = {}, .on_adopted = {}}};
 };
 
-TEST_F(PoolPublisherTest, NothingIsWrittenBeforeItIsPermitted) {
+TEST_F(PoolPublisherTest, WritesNothingWithoutPermission) {
   offer.apply(Relisted<PoolPublisher::Item>{{}, "start"});
   offer.set_desired({pool(devices(0, 2))}, kNode);
   scheduler.advance(1s);
@@ -51,7 +51,7 @@ TEST_F(PoolPublisherTest, NothingIsWrittenBeforeItIsPermitted) {
   EXPECT_EQ(writes(), 1u);
 }
 
-TEST_F(PoolPublisherTest, ShowsTheStateOfItsSource) {
+TEST_F(PoolPublisherTest, ReportsTheStateOfItsSource) {
   const auto names = [](const std::vector<const kube::ResourceSlice*>& shown) {
     std::vector<std::string> out;
     for (const auto* one : shown) out.push_back(one->meta.name);
@@ -66,7 +66,7 @@ TEST_F(PoolPublisherTest, ShowsTheStateOfItsSource) {
 }
 
 // What the server refuses is kept here, told once, and tried again when somebody says so.
-TEST_F(PoolPublisherTest, RefusedEntriesAreQuarantined) {
+TEST_F(PoolPublisherTest, QuarantinesRefusedEntries) {
   cluster.on_admit = [](const fake::Request&, kube::Json&) -> std::optional<kube::Failure> {
     return kube::Failure{.code = Errc::kInvalid,
                          .http_status = 422,
@@ -86,7 +86,7 @@ TEST_F(PoolPublisherTest, RefusedEntriesAreQuarantined) {
   EXPECT_TRUE(offer.quarantine().empty());
 }
 
-TEST_F(PoolPublisherTest, TheDesiredPoolsAreKeptWhileTheNodeIsDeleted) {
+TEST_F(PoolPublisherTest, KeepsDesiredPoolsWhileTheNodeIsDeleted) {
   offer.set_desired({pool(devices(0, 2))}, kNode);
   offer.on_node_deleted();
   EXPECT_FALSE(offer.publisher().has_desired());
@@ -98,7 +98,7 @@ TEST_F(PoolPublisherTest, TheDesiredPoolsAreKeptWhileTheNodeIsDeleted) {
   EXPECT_EQ(offer.desired_last()[0].devices.size(), 3u);
 }
 
-TEST_F(PoolPublisherTest, WhatIsPutOffIsNotWrittenUntilSomethingIsDesired) {
+TEST_F(PoolPublisherTest, WritesNoPostponedPoolUntilAnEntryIsDesired) {
   offer.apply(Relisted<PoolPublisher::Item>{{}, "start"});
   offer.publisher().permit(true);
   offer.set_desired({pool(devices(0, 2))}, kNode);

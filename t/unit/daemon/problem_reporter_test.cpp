@@ -33,7 +33,7 @@ struct ProblemReporterTest : testing::Test {
   ProblemReporter teller{log};
 };
 
-TEST_F(ProblemReporterTest, ALastingProblemIsLoggedOnce) {
+TEST_F(ProblemReporterTest, LogsALastingProblemOnce) {
   add_broken("a");
   tell({"a device is held back"});
   EXPECT_EQ(log.lines.size(), 2u) << log.all();
@@ -47,7 +47,7 @@ TEST_F(ProblemReporterTest, ALastingProblemIsLoggedOnce) {
   EXPECT_EQ(log.count("policy ns/b"), 1u);
 }
 
-TEST_F(ProblemReporterTest, AReturningProblemIsLoggedAgain) {
+TEST_F(ProblemReporterTest, LogsAReturningProblemAgain) {
   add_broken("a");
   tell({"note"});
   remove("a");
@@ -58,7 +58,7 @@ TEST_F(ProblemReporterTest, AReturningProblemIsLoggedAgain) {
   EXPECT_EQ(log.lines.size(), 2u) << log.all();
 }
 
-TEST_F(ProblemReporterTest, MessagesOfOneChangeAreLimited) {
+TEST_F(ProblemReporterTest, LimitsMessagesOfOneChange) {
   for (int i = 0; i < 250; ++i) add_broken("p" + std::to_string(i));
   tell();
   EXPECT_EQ(log.lines.size(), 101u);

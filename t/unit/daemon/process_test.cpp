@@ -14,7 +14,7 @@ namespace sliced::daemon {
 namespace {
 
 // `| head`: the reader has what it asked for.
-TEST(Print, AReaderThatIsGoneIsNoError) {
+TEST(Print, IgnoresAClosedPipe) {
   std::signal(SIGPIPE, SIG_IGN);
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
@@ -34,7 +34,7 @@ TEST(Print, AReaderThatIsGoneIsNoError) {
 
 // Red when the process waits for what a worker does: SIGTERM would be answered when that ends, and it never
 // does.
-TEST(LeavingDeathTest, AWorkerThatNeverEndsHoldsNobody) {
+TEST(LeavingDeathTest, AHangingWorkerDoesNotDelayTheExit) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
@@ -75,7 +75,7 @@ TEST(StandardFilesDeathTest, PrintingToAClosedPipeFails) {
 }
 
 // Red when `plan` waits 30 s for somebody to mend a kubeconfig that is none.
-TEST(Opening, AKubeconfigThatIsNoneEndsWhatDoesNotGoOn) {
+TEST(Opening, AnInvalidKubeconfigEndsAOneShotCommand) {
   const std::string path = testing::TempDir() + "/no-kubeconfig";
   std::ofstream(path) << "root:x:0:0\n";
   config::Options options;
@@ -90,7 +90,7 @@ TEST(Opening, AKubeconfigThatIsNoneEndsWhatDoesNotGoOn) {
 }
 
 // Red when a program that is not sliced says that sliced has lost something.
-TEST(Process, LostLinesAreReportedInTheNameOfTheProgram) {
+TEST(Process, ReportsLostLinesUnderTheProgramsName) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   std::fflush(stdout);
@@ -120,7 +120,7 @@ TEST(Process, LostLinesAreReportedInTheNameOfTheProgram) {
 }
 
 // Red when what somebody calls an object steers the terminal of who asks about it.
-TEST(Complain, ForeignTextCannotControlTheTerminal) {
+TEST(Complain, EscapesForeignText) {
   testing::internal::CaptureStderr();
   complain("policy \x1b[2J: \"x\"\n  ^\xff");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "sliced: policy \\x1b[2J: \"x\"\n  ^\\xff\n");

@@ -68,14 +68,14 @@ TEST_F(ReachTest, ReportsOnASeparateTurnAndOnceForAllSources) {
   EXPECT_TRUE(reach.may_write());
 }
 
-TEST_F(ReachTest, OneProbesForAll) {
+TEST_F(ReachTest, OneSourceProbesForAll) {
   go_away();
   EXPECT_FALSE(reach.may_write());
   EXPECT_FALSE(sources[0].parked);
   EXPECT_TRUE(sources[1].parked && sources[2].parked);
 }
 
-TEST_F(ReachTest, OnceOneIsLetInTheOthersAreAskedUntilTheyHaveAnswered) {
+TEST_F(ReachTest, AfterOneSuccessTheOthersRetry) {
   go_away();
   stand(State::kLive, State::kUnreachable, State::kDenied);
   EXPECT_FALSE(sources[1].parked || sources[2].parked);
@@ -92,7 +92,7 @@ TEST_F(ReachTest, OnceOneIsLetInTheOthersAreAskedUntilTheyHaveAnswered) {
   EXPECT_EQ(retries(), 4);
 }
 
-TEST_F(ReachTest, TheyHaveTwoSeconds) {
+TEST_F(ReachTest, AllowsTwoSecondsForTheOthers) {
   go_away();
   stand(State::kLive, State::kUnreachable, State::kLive);
   scheduler.advance(1999ms);
@@ -103,7 +103,7 @@ TEST_F(ReachTest, TheyHaveTwoSeconds) {
   EXPECT_EQ(retries(), 8);
 }
 
-TEST_F(ReachTest, AServerThatSaysHowLongToWaitIsWaitedFor) {
+TEST_F(ReachTest, HonoursRetryAfter) {
   go_away();
   sources[1].told = true;
   stand(State::kLive, State::kUnreachable, State::kLive);

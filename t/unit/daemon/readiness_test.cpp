@@ -57,7 +57,7 @@ struct ReadinessTest : testing::TestWithParam<bool>, fixture::DaemonWorld {
   bool refuses = false;  // to tell them
 };
 
-TEST_P(ReadinessTest, DeviceByDeviceAndNotByNode) {
+TEST_P(ReadinessTest, AppliesPerDevice) {
   policy("{require: [adminMac]}");
   start();
   run(15s);
@@ -76,7 +76,7 @@ TEST_P(ReadinessTest, DeviceByDeviceAndNotByNode) {
 }
 
 // Red when nobody looks for what no event tells of.
-TEST_P(ReadinessTest, ALossWithoutAnEventIsFoundByTheSyncTimer) {
+TEST_P(ReadinessTest, TheSyncTimerFindsALossWithoutAnEvent) {
   policy("{require: [adminMac]}");
   set_mac(0, "02:00:00:00:00:01");
   set_mac(1, "02:00:00:00:00:02");
@@ -89,7 +89,7 @@ TEST_P(ReadinessTest, ALossWithoutAnEventIsFoundByTheSyncTimer) {
 }
 
 // Red when a policy that begins to ask finds what was read while nobody asked.
-TEST_P(ReadinessTest, WhoBeginsToAskTakesNothingByWhatWasReadBefore) {
+TEST_P(ReadinessTest, ANewRequirementIgnoresEarlierReads) {
   for (const std::string on_loss : {"withdraw", "taint", "keep"})
     for (const std::string stable : {"0s", "5s"}) {
       set_mac(0, kNoMac);
@@ -113,7 +113,7 @@ TEST_P(ReadinessTest, WhoBeginsToAskTakesNothingByWhatWasReadBefore) {
     }
 }
 
-TEST_P(ReadinessTest, WhatWentWithoutAWordIsNotAddedByWhoBeginsToAsk) {
+TEST_P(ReadinessTest, ANewRequirementDoesNotAddADeviceLostWithoutAnEvent) {
   set_mac(0, "02:00:00:00:00:01");
   set_mac(1, "02:00:00:00:00:02");
   start();
@@ -127,7 +127,7 @@ TEST_P(ReadinessTest, WhatWentWithoutAWordIsNotAddedByWhoBeginsToAsk) {
   EXPECT_FALSE(was_ever_written(kFirstVf));
 }
 
-TEST_P(ReadinessTest, WhatWentWithoutAWordIsLostToWhoBeginsToAsk) {
+TEST_P(ReadinessTest, ANewRequirementDetectsALossWithoutAnEvent) {
   set_mac(0, "02:00:00:00:00:01");
   set_mac(1, "02:00:00:00:00:02");
   policy("{require: []}");
@@ -141,7 +141,7 @@ TEST_P(ReadinessTest, WhatWentWithoutAWordIsLostToWhoBeginsToAsk) {
 }
 
 // A PF that gives no answer is not waited for for ever: what is known counts then. What would be added waits.
-TEST_P(ReadinessTest, APfThatDoesNotAnswerIsWaitedForForAMoment) {
+TEST_P(ReadinessTest, WaitsBrieflyForAPfThatDoesNotAnswer) {
   set_mac(1, "02:00:00:00:00:02");
   policy("{require: []}");
   start();
@@ -172,7 +172,7 @@ TEST_P(ReadinessTest, APfThatDoesNotAnswerIsWaitedForForAMoment) {
 }
 
 // Red when what is offered by what was known in the end is told to wait for its PF's word.
-TEST_P(ReadinessTest, WhatIsOfferedBehindAPfThatDoesNotAnswerIsExplainedByWhatIsKnown) {
+TEST_P(ReadinessTest, ExplainsOfferedDevicesOfASilentPfByKnownFacts) {
   set_mac(0, "02:00:00:00:00:01");
   set_mac(1, "02:00:00:00:00:02");
   policy("{require: []}");
@@ -195,7 +195,7 @@ TEST_P(ReadinessTest, WhatIsOfferedBehindAPfThatDoesNotAnswerIsExplainedByWhatIs
 }
 
 // Red when stableFor makes wait what stands: a PF that answers late finds it as it was wanted all along.
-TEST_P(ReadinessTest, WhatWasKeptUntilItsPfAnsweredStays) {
+TEST_P(ReadinessTest, KeepsAnEntryUntilItsPfAnswers) {
   for (const std::string on_loss : {"keep", "taint"}) {
     set_mac(0, kNoMac);
     policy("{require: []}");
@@ -218,7 +218,7 @@ TEST_P(ReadinessTest, WhatWasKeptUntilItsPfAnsweredStays) {
 }
 
 // Red when whatever was read before is good enough for what has come since the decision before, however long ago that was.
-TEST_P(ReadinessTest, WhatCameWhileNothingWasDecidedTakesNoOldWord) {
+TEST_P(ReadinessTest, IgnoresAnOldAnswerForADeviceAddedWithoutDecision) {
   set_mac(0, "02:00:00:00:00:01");
   set_mac(1, "02:00:00:00:00:02");
   policy("{require: [adminMac]}");
@@ -247,7 +247,7 @@ TEST_P(ReadinessTest, WhatCameWhileNothingWasDecidedTakesNoOldWord) {
 }
 
 // Red when a node whose API server is slow is offered without its VFs at first.
-TEST_P(ReadinessTest, HoweverLateThePoliciesTheFirstSliceIsNotAnEmptyOne) {
+TEST_P(ReadinessTest, TheFirstSliceIsNotEmptyWithLatePolicies) {
   set_mac(0, "02:00:00:00:00:01");
   set_mac(1, "02:00:00:00:00:02");
   policy("{require: [adminMac]}");
@@ -264,7 +264,7 @@ TEST_P(ReadinessTest, HoweverLateThePoliciesTheFirstSliceIsNotAnEmptyOne) {
 }
 
 // Red when the first decision waits for a PF that does not answer.
-TEST_P(ReadinessTest, AtTheStartAPfThatDoesNotAnswerIsWaitedForForAMoment) {
+TEST_P(ReadinessTest, WaitsBrieflyForASilentPfAtTheStart) {
   set_mac(1, "02:00:00:00:00:02");
   policy("{require: [adminMac]}");
   put_policy("other",
@@ -286,7 +286,7 @@ TEST_P(ReadinessTest, AtTheStartAPfThatDoesNotAnswerIsWaitedForForAMoment) {
   EXPECT_EQ(offered().size(), 2u);
 }
 
-TEST_P(ReadinessTest, HowOftenAPfIsAskedIsAnOption) {
+TEST_P(ReadinessTest, TheQueryIntervalOfAPfIsAnOption) {
   options.readiness_poll = 30s;
   policy("{require: [adminMac]}");
   start();
@@ -384,7 +384,7 @@ TEST_P(ReadinessTest, VfsFollowTheCarrierOfTheirPf) {
 }
 
 // Red without damping: two writes a flap.
-TEST_P(ReadinessTest, ALinkThatFlapsIsWrittenAFewTimesAndBoundedWhateverFollowsALoss) {
+TEST_P(ReadinessTest, BoundsWritesForAFlappingLink) {
   for (const std::string on_loss : {"withdraw", "taint", "keep"}) {
     policy("{require: [carrier], onLoss: " + on_loss + "}");
     tree.netdev_attr("ens1f0", "operstate", "up");
@@ -409,7 +409,7 @@ TEST_P(ReadinessTest, ALinkThatFlapsIsWrittenAFewTimesAndBoundedWhateverFollowsA
   }
 }
 
-TEST_P(ReadinessTest, ARestartWritesNothingAndMakesNothingWait) {
+TEST_P(ReadinessTest, ARestartWritesNothingAndDelaysNothing) {
   policy("{require: [adminMac, udevInitialized], stableFor: 1h}");
   set_mac(0, "02:00:00:00:00:01");
   start();
@@ -437,7 +437,7 @@ TEST_P(ReadinessTest, AReplacedDeviceStartsAgain) {
   EXPECT_EQ(offered(), Names{kFirstVf});
 }
 
-TEST_P(ReadinessTest, UdevdIsWaitedForWithoutAPolicyThatSaysSo) {
+TEST_P(ReadinessTest, WaitsForUdevByDefault) {
   tree.write("run/udev/control", "");
   policy("{}");
   start();
@@ -451,7 +451,7 @@ TEST_P(ReadinessTest, UdevdIsWaitedForWithoutAPolicyThatSaysSo) {
   EXPECT_EQ(asked, 1) << "a PF is not asked again for what udevd tells";
 }
 
-TEST_P(ReadinessTest, TheDaemonsDefaultIsReadAgain) {
+TEST_P(ReadinessTest, ReloadsTheDefault) {
   policy("{}");
   start();
   run(15s);
@@ -465,7 +465,7 @@ TEST_P(ReadinessTest, TheDaemonsDefaultIsReadAgain) {
 }
 
 // What the SR-IOV network operator says is a condition like others; its kind is no source that anybody waits for.
-TEST_P(ReadinessTest, ANodeStateIsHeard) {
+TEST_P(ReadinessTest, HonoursANodeState) {
   const auto node_state = [this](int mtu, const std::string& sync) {
     cluster.put(kube::kSriovNetworkNodeStates,
                 kube::decode_yaml("metadata: {name: node-a, namespace: sriov-network-operator}\n"
@@ -505,7 +505,7 @@ TEST_P(ReadinessTest, ANodeStateIsHeard) {
 }
 
 // Red when VFs wait for the word of a PF of which the node state wants no more than the host tells.
-TEST_P(ReadinessTest, ANodeStateThatWantsNothingOfVfsDoesNotWaitForTheirPf) {
+TEST_P(ReadinessTest, ANodeStateWithoutVfSettingsDoesNotWaitForThePf) {
   read_vf_configs = [this](int) {
     ++asked;
     return Result<std::map<int, hotplug::VfConfig>>(Error{Errc::kBusy, "busy"});
@@ -525,7 +525,7 @@ TEST_P(ReadinessTest, ANodeStateThatWantsNothingOfVfsDoesNotWaitForTheirPf) {
 }
 
 // Red when a node state that wants MAC addresses is judged by what was read while nobody asked.
-TEST_P(ReadinessTest, ANodeStateThatWantsMacsWaitsForTheWordOfTheirPf) {
+TEST_P(ReadinessTest, ANodeStateWithMacsWaitsForThePf) {
   cluster.install(kube::kSriovNetworkNodeStates);
   cluster.put(
       kube::kSriovNetworkNodeStates,
@@ -583,7 +583,7 @@ TEST_P(ReadinessTest, ARestartWithANodeStateWritesNothing) {
 }
 
 // Red when an optional kind that does not answer keeps the daemon from deciding.
-TEST_P(ReadinessTest, ANodeStateThatDoesNotAnswerIsNotWaitedForForEver) {
+TEST_P(ReadinessTest, BoundsTheWaitForANodeState) {
   cluster.install(kube::kSriovNetworkNodeStates);
   cluster.delay_of = [](const fake::Request& request) {
     return request.plural == "sriovnetworknodestates" ? Millis{3'600'000} : Millis{0};
@@ -600,7 +600,7 @@ TEST_P(ReadinessTest, ANodeStateThatDoesNotAnswerIsNotWaitedForForEver) {
 INSTANTIATE_TEST_SUITE_P(BothKinds, ReadinessTest, testing::Bool());
 
 // Red when a status that somebody writes to a policy has every node ask its PFs, and decide.
-TEST(ReadinessBeside, PfsAreAskedForAMacByWhoBeginsToReadIt) {
+TEST(ReadinessBeside, QueriesPfsForAMacWhenASelectorReadsIt) {
   fixture::DaemonWorld world;
   auto pf =
       world.tree.pci(fixture::DaemonWorld::kPf).id("8086", "1592").driver("ice").numa(0).netdev("ens1f0");
@@ -651,7 +651,7 @@ TEST(ReadinessBeside, PfsAreAskedForAMacByWhoBeginsToReadIt) {
 
 // VFs stand by a policy that asks for nothing, one of them by another one too, and after a restart their PF tells nothing.
 // Red when what that one asks for is taken for granted of the other VF, or is no longer of the one that stands by it.
-TEST(ReadinessBeside, WhatStandsSpeaksForItselfAlone) {
+TEST(ReadinessBeside, APublishedEntryCountsOnlyForItself) {
   fixture::DaemonWorld world;
   world.make_pf(2);
   bool tells = true;

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 using ReservedTest = fixture::ChargedWorld;
 
-TEST_F(ReservedTest, UntilTheClaimsShowItFree) {
+TEST_F(ReservedTest, LastsUntilClaimsShowItFree) {
   take_the_pf_then_offer_vfs();
   EXPECT_EQ(offered_by(kExposureDriver).size(), 2u);
   EXPECT_EQ(total("pf", "exclusion-slots"), 0) << "the whole PF may be allocated";
@@ -32,7 +32,7 @@ TEST_F(ReservedTest, UntilTheClaimsShowItFree) {
 }
 
 // A list that was begun before the scheduler could know proves nothing.
-TEST_F(ReservedTest, NotBeforeTheSchedulerMustKnow) {
+TEST_F(ReservedTest, LastsUntilTheSchedulerMustKnow) {
   make_pf(2);
   put_exposure("p", of_type("pf"));
   start();
@@ -46,7 +46,7 @@ TEST_F(ReservedTest, NotBeforeTheSchedulerMustKnow) {
   EXPECT_EQ(recorded(), std::set<std::string>());
 }
 
-TEST_F(ReservedTest, ARestartKeepsTheRecord) {
+TEST_F(ReservedTest, SurvivesARestart) {
   take_the_pf_then_offer_vfs();
   start();
   run(5min);
@@ -58,7 +58,7 @@ TEST_F(ReservedTest, ARestartKeepsTheRecord) {
 }
 
 // Policies that change while nobody looks: what stands in the slices may be allocated.
-TEST_F(ReservedTest, WhatChangedWhileTheDaemonWasDown) {
+TEST_F(ReservedTest, HandlesChangesWhileTheDaemonWasDown) {
   make_pf(2);
   put_exposure("p", of_type("pf", persona("-m", true, "rx")));
   start();
@@ -76,7 +76,7 @@ TEST_F(ReservedTest, WhatChangedWhileTheDaemonWasDown) {
 }
 
 // The slices have been listed, and the first decision waits for the node. Red when only what they show by then is charged.
-TEST_F(ReservedTest, WhatIsTakenOutOfSlicesBeforeTheFirstDecision) {
+TEST_F(ReservedTest, ReservesEntriesWithdrawnBeforeTheFirstDecision) {
   offer_two_vfs();
   daemon.reset();
   put_claim("mine", kExposureDriver, kPool, kFirstVf);
@@ -99,7 +99,7 @@ TEST_F(ReservedTest, WhatIsTakenOutOfSlicesBeforeTheFirstDecision) {
 }
 
 // Red when what stands in a slice does not tell its group: it would count as one of the other group, too.
-TEST_F(ReservedTest, AnEditWhileTheDaemonWasDownKeepsGroupsApart) {
+TEST_F(ReservedTest, KeepsGroupsApartAfterAnEditWhileDown) {
   for (const bool is_old : {false, true}) {
     SCOPED_TRACE(is_old);
     make_pf(2);
@@ -128,7 +128,7 @@ TEST_F(ReservedTest, AnEditWhileTheDaemonWasDownKeepsGroupsApart) {
 
 // Red when a withdrawal is acknowledged with its driver, and not with its pool: something that the server does
 // not let us delete keeps it charged for ever.
-TEST_F(ReservedTest, ASliceThatMayNotBeDeletedKeepsNothingCharged) {
+TEST_F(ReservedTest, AnUndeletableSliceReservesNothing) {
   cluster.on_request = [](const fake::Request& request) -> std::optional<kube::Failure> {
     if (request.verb != "delete") return std::nullopt;
     return kube::Failure{.code = Errc::kDenied, .http_status = 403, .what = "a webhook says no"};
@@ -149,7 +149,7 @@ TEST_F(ReservedTest, ASliceThatMayNotBeDeletedKeepsNothingCharged) {
   EXPECT_EQ(recorded(), std::set<std::string>());
 }
 
-TEST_F(ReservedTest, WithoutPermissionItStaysChargedAndSaysSo) {
+TEST_F(ReservedTest, LastsWithoutPermissionAndSaysSo) {
   cluster.deny("resourceclaims");
   take_the_pf_then_offer_vfs();
   remove_claim("mine");
@@ -162,7 +162,7 @@ TEST_F(ReservedTest, WithoutPermissionItStaysChargedAndSaysSo) {
   EXPECT_EQ(recorded(), std::set<std::string>());
 }
 
-TEST_F(ReservedTest, AClaimThatCannotBeUnderstoodMayHoldAnything) {
+TEST_F(ReservedTest, AnInvalidClaimMayHoldAnyDevice) {
   take_the_pf_then_offer_vfs();
   remove_claim("mine");
   cluster.on_deliver = [](std::string text) {
@@ -175,7 +175,7 @@ TEST_F(ReservedTest, AClaimThatCannotBeUnderstoodMayHoldAnything) {
 
 // Who may create a claim writes most of it, and what he writes the server keeps as it is. Red when that keeps
 // others' devices from becoming free.
-TEST_F(ReservedTest, WhatIsWrittenIntoClaimsOfOthersHoldsNothing) {
+TEST_F(ReservedTest, IgnoresContentOfForeignClaims) {
   take_the_pf_then_offer_vfs();
   put_claim("a-claim", "other.example.com", "p", "d");
   const std::string theirs =
@@ -195,7 +195,7 @@ TEST_F(ReservedTest, WhatIsWrittenIntoClaimsOfOthersHoldsNothing) {
 
 // Nodes spread their lists by what they take, and the size of one claim tells little of that. Red when the
 // first one of the cluster sets the pace.
-TEST_F(ReservedTest, LargeClaimsDoNotMakeEverybodyWait) {
+TEST_F(ReservedTest, LargeClaimsDoNotDelayOthers) {
   take_the_pf_then_offer_vfs();
   for (const char* name : {"a", "b", "c", "d"})
     put_claim(name, "other.example.com", "p", std::string(2u << 20, 'd'));
@@ -209,7 +209,7 @@ TEST_F(ReservedTest, LargeClaimsDoNotMakeEverybodyWait) {
   EXPECT_EQ(recorded(), std::set<std::string>()) << log.all();
 }
 
-TEST_F(ReservedTest, AFunctionThatIsGoneIsFree) {
+TEST_F(ReservedTest, FreesARemovedFunction) {
   offer_two_vfs();
   put_claim("mine", kExposureDriver, kPool, kFirstVf);
   put_exposure("p", of_type("vf", persona("-x")));
@@ -225,7 +225,7 @@ TEST_F(ReservedTest, AFunctionThatIsGoneIsFree) {
 
 // Functions of a PF go one after the other, and a write takes longer. Red when what a write on its way still shows of a function
 // that has gone meanwhile is recorded, as if the function had not been seen: nothing would end that.
-TEST_F(ReservedTest, AFunctionThatGoesDuringAWriteIsFree) {
+TEST_F(ReservedTest, FreesAFunctionRemovedDuringAWrite) {
   make_pf(2);
   put_policy("s", "{configs: [{}]}");
   start();
@@ -267,7 +267,7 @@ TEST_F(ReservedTest, AnotherBootFreesNothing) {
 }
 
 // Functions come one by one after a boot: what was allocated of them waits for them.
-TEST_F(ReservedTest, AFunctionThatComesLateAfterABoot) {
+TEST_F(ReservedTest, HandlesALateFunctionAfterABoot) {
   for (const bool is_wiped : {false, true}) {
     SCOPED_TRACE(is_wiped);
     make_pf(2);
@@ -296,7 +296,7 @@ TEST_F(ReservedTest, AFunctionThatComesLateAfterABoot) {
   }
 }
 
-TEST_F(ReservedTest, WhatIsOfferedAgainIsNoLongerWithdrawn) {
+TEST_F(ReservedTest, EndsWhenTheEntryIsOfferedAgain) {
   take_the_pf_then_offer_vfs();
   put_exposure("q", of_type("pf"));
   run(2s);
@@ -306,7 +306,7 @@ TEST_F(ReservedTest, WhatIsOfferedAgainIsNoLongerWithdrawn) {
 
 // Red when both consume the counter of a group that an edit gave them: it is overdrawn then, and a scheduler
 // gives away nothing of the pool that consumes any.
-TEST_F(ReservedTest, TwoThatAreAllocatedComeIntoOneGroup) {
+TEST_F(ReservedTest, HandlesTwoAllocatedEntriesInOneGroup) {
   const std::string m = std::string(kWholePf) + "-m", i = std::string(kWholePf) + "-i";
   for (const bool is_down : {false, true}) {
     SCOPED_TRACE(is_down);
@@ -340,7 +340,7 @@ TEST_F(ReservedTest, TwoThatAreAllocatedComeIntoOneGroup) {
   }
 }
 
-TEST_F(ReservedTest, FromSharedToExclusiveOfOneName) {
+TEST_F(ReservedTest, HandlesAChangeFromSharedToExclusive) {
   make_pf(0);
   put_exposure("p", of_type("pf", persona("", true)));
   start();
@@ -354,7 +354,7 @@ TEST_F(ReservedTest, FromSharedToExclusiveOfOneName) {
   EXPECT_EQ(offered_by(kExposureDriver), std::set<std::string>{kWholePf});
 }
 
-TEST_F(ReservedTest, AFunctionChangesItsDriverWhenItIsFree) {
+TEST_F(ReservedTest, AFreeFunctionChangesItsDriver) {
   offer_two_vfs();
   put_claim("mine", kExposureDriver, kPool, kFirstVf);
   put_policy("s", "{configs: [{}]}");
@@ -398,7 +398,7 @@ TEST_F(ReservedTest, AWholePfWaitsForVfsOfTheOtherDriver) {
 }
 
 // SriovResourcePolicies alone never list claims: nothing waits for what they withdraw.
-TEST_F(ReservedTest, OneKindAloneListsNoClaims) {
+TEST_F(ReservedTest, OneTypeAloneListsNoClaims) {
   make_pf(2);
   put_policy("s", "{configs: [{}]}");
   start();
@@ -409,7 +409,7 @@ TEST_F(ReservedTest, OneKindAloneListsNoClaims) {
 }
 
 // What stands in a slice once more can be allocated once more, whoever put it there.
-TEST_F(ReservedTest, WhoeverShowsItAgainStartsTheWaitAnew) {
+TEST_F(ReservedTest, RestartsTheWaitWhenTheEntryReappears) {
   make_pf(2);
   put_exposure("p", of_type("pf"));
   start();
@@ -437,7 +437,7 @@ TEST_F(ReservedTest, WhoeverShowsItAgainStartsTheWaitAnew) {
 }
 
 // An entry that nobody here knew is charged before its slice is touched.
-TEST_F(ReservedTest, WhatIsMetIsChargedFirst) {
+TEST_F(ReservedTest, ReservesBeforeAConflictingOffer) {
   offer_two_vfs();
   kube::ResourceSlice unknown = slices().at(0);
   unknown.meta = {.name = "written-by-a-predecessor"};
@@ -458,7 +458,7 @@ TEST_F(ReservedTest, WhatIsMetIsChargedFirst) {
 }
 
 // Red when what was offered is known from the publisher's memory alone, which ends with the Node object.
-TEST_F(ReservedTest, TheNodeObjectComesAndGoes) {
+TEST_F(ReservedTest, HandlesADeletedAndRecreatedNode) {
   make_pf(2);
   put_policy("s", "{configs: [{}]}");
   start();
@@ -476,7 +476,7 @@ TEST_F(ReservedTest, TheNodeObjectComesAndGoes) {
 }
 
 // "entry" alone is enough to charge; what cannot be read at all charges the PF, until the claims tell.
-TEST_F(ReservedTest, ARecordThatCannotBeUnderstoodOffersNothingMore) {
+TEST_F(ReservedTest, AnInvalidRecordStopsOffers) {
   // Longer than any that is written: reading it would take as long as somebody likes.
   std::string too_long = "[\"a\"";
   while (too_long.size() < policy::kRecordBytesMax) too_long += ",\"a\"";
@@ -503,7 +503,7 @@ TEST_F(ReservedTest, ARecordThatCannotBeUnderstoodOffersNothingMore) {
 }
 
 // VFs that the other driver may have withdrawn wait until the claims tell.
-TEST_F(ReservedTest, ARecordOfTheOtherDriverThatCannotBeUnderstood) {
+TEST_F(ReservedTest, HandlesAnInvalidRecordOfTheOtherDriver) {
   make_pf(2);
   put_policy("s", "{configs: [{}]}");
   start();
@@ -526,7 +526,7 @@ TEST_F(ReservedTest, ARecordOfTheOtherDriverThatCannotBeUnderstood) {
 }
 
 // What is found out of the claims alone: a share charges as one, so that its entry may be offered as shared.
-TEST_F(ReservedTest, AnAllocatedShareThatNoRecordTellsOf) {
+TEST_F(ReservedTest, HandlesAnAllocatedShareWithoutARecord) {
   const std::string share = std::string(kFirstVf) + "-share";
   for (const bool is_shared : {true, false}) {
     make_pf(2);
@@ -549,7 +549,7 @@ TEST_F(ReservedTest, AnAllocatedShareThatNoRecordTellsOf) {
 
 // A claim by the name of a VF stands, of one that was there before; shares of today's VF are given away. Red when more
 // of them are, or when the VF's overdrawn counter keeps a scheduler from giving away what takes any of the other VF's.
-TEST_F(ReservedTest, WhatIsFoundAllocatedBesideWhatIsOffered) {
+TEST_F(ReservedTest, HandlesAConflictingAllocatedEntry) {
   const std::string share = std::string(kFirstVf) + "-share", other = "0000-3b-02-1-share";
   make_pf(2);
   put_exposure("p", of_type("vf", persona("-share", true)));
@@ -573,7 +573,7 @@ TEST_F(ReservedTest, WhatIsFoundAllocatedBesideWhatIsOffered) {
 
 // A pool without a PF has nothing that could be charged as a whole: each of its devices is, also after
 // another restart.
-TEST_F(ReservedTest, ARecordOfLinksThatCannotBeUnderstood) {
+TEST_F(ReservedTest, HandlesAnInvalidRecordOfLinks) {
   for (const char* bridge : {"br-a", "br-ab", "br-c"}) tree.bridge(bridge);
   put_exposure("p", of_type("bridge"));
   start();
@@ -605,7 +605,7 @@ TEST_F(ReservedTest, ARecordOfLinksThatCannotBeUnderstood) {
 }
 
 // A claim may outlive its function: it charges nothing, and nobody lists claims for its sake.
-TEST_F(ReservedTest, AClaimOfAFunctionThatIsGone) {
+TEST_F(ReservedTest, HandlesAClaimOfARemovedFunction) {
   offer_two_vfs();
   put_claim("stays", kExposureDriver, kPool, "0000-3b-02-7");
   put_exposure("p", of_type("vf", persona("-x")));
@@ -618,7 +618,7 @@ TEST_F(ReservedTest, AClaimOfAFunctionThatIsGone) {
 }
 
 // The name of a link that is gone may begin like another's.
-TEST_F(ReservedTest, AClaimOfALinkThatIsGone) {
+TEST_F(ReservedTest, HandlesAClaimOfARemovedLink) {
   tree.bond("bond0");
   tree.vlan("bond0.100", 100, "bond0");
   tree.bridge("br-z");
@@ -640,7 +640,7 @@ TEST_F(ReservedTest, AClaimOfALinkThatIsGone) {
 
 // The daemon dies after each of its writes in turn, on the way there and back: what may be allocated stands
 // in a slice or in a record.
-TEST_F(ReservedTest, NothingIsForgottenBetweenTwoWrites) {
+TEST_F(ReservedTest, KeepsEverythingBetweenTwoWrites) {
   make_pf(100);
   cluster.deny("resourceclaims");  // nothing is ever shown free
   put_exposure("q", of_type("vf"));

@@ -36,7 +36,7 @@ struct SchemaCheckTest : testing::Test {
                      {kube::kDeviceExposurePolicies, {"spec.priority"}}}};
 };
 
-TEST_F(SchemaCheckTest, SaysOnceWhatIsDroppedWhileItIs) {
+TEST_F(SchemaCheckTest, ReportsDroppedFieldsOnce) {
   serve(schema_with("other"));
   for (int i = 0; i < 3; ++i) list(kube::kSriovResourcePolicies);
   EXPECT_EQ(log.count("drops spec.priority, spec.readiness.require"), 1u) << log.all();
@@ -51,7 +51,7 @@ TEST_F(SchemaCheckTest, SaysOnceWhatIsDroppedWhileItIs) {
   EXPECT_EQ(log.count("drops spec.priority"), 2u) << "it is so again";
 }
 
-TEST_F(SchemaCheckTest, AGroupIsAskedOnceForAllOfItsKinds) {
+TEST_F(SchemaCheckTest, ReadsAGroupOnceForAllItsKinds) {
   serve(schema_with(R"(readiness":{"properties":{"require":{}}},"priority)"));
   size_t asked = 0;
   cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {

@@ -29,7 +29,7 @@ struct SettlingTest : testing::Test {
   Settling settling{scheduler, 100ms, 250ms, [this] { ++settled; }};
 };
 
-TEST_F(SettlingTest, WhatComesIsInMotionUntilItHasBeenQuiet) {
+TEST_F(SettlingTest, NewDevicesSettleUntilQuiet) {
   settling.note(update({"a"}), true);
   EXPECT_EQ(settling.of(*inventory), Ids{"a"});
   scheduler.advance(60ms);
@@ -42,7 +42,7 @@ TEST_F(SettlingTest, WhatComesIsInMotionUntilItHasBeenQuiet) {
   EXPECT_EQ(settled, 1);
 }
 
-TEST_F(SettlingTest, ItNeverTakesLongerThanTheLongest) {
+TEST_F(SettlingTest, SettlingIsBounded) {
   for (int i = 0; i < 10; ++i) {
     settling.note(update({"a"}), true);
     scheduler.advance(30ms);
@@ -50,7 +50,7 @@ TEST_F(SettlingTest, ItNeverTakesLongerThanTheLongest) {
   EXPECT_EQ(settled, 1);
 }
 
-TEST_F(SettlingTest, WhatLeavesIsForgottenAndNothingSettles) {
+TEST_F(SettlingTest, ForgetsRemovedDevices) {
   settling.note(update({"a", "b"}), true);
   settling.note(update({}, {"a"}), true);
   EXPECT_EQ(settling.of(*inventory), Ids{"b"});
@@ -59,7 +59,7 @@ TEST_F(SettlingTest, WhatLeavesIsForgottenAndNothingSettles) {
   EXPECT_EQ(settled, 0);
 }
 
-TEST_F(SettlingTest, BeforeTheFirstDecisionNothingWaits) {
+TEST_F(SettlingTest, NothingSettlesBeforeTheFirstDecision) {
   settling.note(update({"a", "b"}), false);
   EXPECT_EQ(settling.of(*inventory), Ids{});
 }

@@ -44,7 +44,7 @@ kube::Failure default_backend(const fake::Request& request) {
 
 // The load balancer has lost its servers for a few seconds. Red when a 404 counts as "not installed", for any
 // kind: the exclude goes, or the whole pool.
-TEST_F(SourcesTest, ALoadBalancersNotFoundChangesNothing) {
+TEST_F(SourcesTest, ANotFoundOfALoadBalancerChangesNothing) {
   start_with_an_exclude();
   for (const Millis length : {1s, 3s, 40s}) {
     cluster.on_request = [](const fake::Request& request) -> std::optional<kube::Failure> {
@@ -61,7 +61,7 @@ TEST_F(SourcesTest, ALoadBalancersNotFoundChangesNothing) {
 }
 
 // Each request has a backend of its own: some answer, some do not.
-TEST_F(SourcesTest, ALoadBalancerThatFindsAServerNowAndThenChangesNothing) {
+TEST_F(SourcesTest, AnIntermittentLoadBalancerChangesNothing) {
   start_with_an_exclude();
   size_t turn = 0;
   cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
@@ -78,7 +78,7 @@ TEST_F(SourcesTest, ALoadBalancerThatFindsAServerNowAndThenChangesNothing) {
 }
 
 // The server forgets kinds for a while, with well-formed answers, as while it starts.
-TEST_F(SourcesTest, AKindThatIsForgottenForAWhileChangesNothing) {
+TEST_F(SourcesTest, AKindThatIsForgottenBrieflyChangesNothing) {
   start_with_an_exclude();
   const std::vector<kube::Resource> kinds{kube::kSriovResourcePolicies, kube::kDeviceAttributes,
                                           kube::kDeviceExposurePolicies, kube::kResourceSlices, kube::kNodes};
@@ -92,7 +92,7 @@ TEST_F(SourcesTest, AKindThatIsForgottenForAWhileChangesNothing) {
 
 // Two sources were lost, and both have changed: a policy is wider, and an exclude takes back what it adds.
 // Red when the policy counts before the exclude is known.
-TEST_F(SourcesTest, SourcesThatReturnTogetherCountTogether) {
+TEST_F(SourcesTest, SourcesThatReturnTogetherCountOnce) {
   make_pf(4);
   put_policy("p", "{configs: [{resourceFilters: [{pfNames: ['ens1f0#0']}]}]}");
   start();
@@ -129,7 +129,7 @@ TEST_F(SourcesTest, SourcesThatReturnTogetherCountTogether) {
 }
 
 // A server or proxy that ignores selectors. Red when anything of others is deleted or changed.
-TEST_F(SourcesTest, WhatAServerSendsOfOthersIsLeftAlone) {
+TEST_F(SourcesTest, IgnoresForeignObjects) {
   make_pf(4);
   put_policy("p", kAll);
   cluster.ignores_scopes = true;
@@ -179,7 +179,7 @@ struct MassTest : SourcesTest {
   TimePoint lost_at{};
 };
 
-TEST_F(MassTest, WaitsForASecondListThatLacksIt) {
+TEST_F(MassTest, WaitsForASecondListThatLacksThem) {
   make_pf(16);
   put_policy("p", kAll);
   start();
@@ -191,7 +191,7 @@ TEST_F(MassTest, WaitsForASecondListThatLacksIt) {
   EXPECT_LE(gone, 10s);
 }
 
-TEST_F(MassTest, IsNoWithdrawalWhenTheSecondListHasItAgain) {
+TEST_F(MassTest, KeepsEntriesThatTheSecondListHas) {
   make_pf(16);
   put_policy("p", kAll);
   put_policy("q", "{priority: 1, configs: [{}]}");
@@ -207,7 +207,7 @@ TEST_F(MassTest, IsNoWithdrawalWhenTheSecondListHasItAgain) {
   EXPECT_EQ(writes(), writes_before);
 }
 
-TEST_F(MassTest, AFewEntriesGoAtOnce) {
+TEST_F(MassTest, RemovesAFewEntriesImmediately) {
   make_pf(8);
   put_policy("p", kAll);
   start();
@@ -216,7 +216,7 @@ TEST_F(MassTest, AFewEntriesGoAtOnce) {
   EXPECT_LE(time_until([&] { return offered().empty(); }), 2s);
 }
 
-TEST_F(MassTest, LessThanHalfGoesAtOnce) {
+TEST_F(MassTest, RemovesLessThanHalfImmediately) {
   make_pf(24);
   put_policy("half", "{priority: 1, configs: [{resourceFilters: [{pfNames: ['ens1f0#0-11']}]}]}");
   put_policy("rest", kAll);
@@ -229,7 +229,7 @@ TEST_F(MassTest, LessThanHalfGoesAtOnce) {
   EXPECT_LE(time_until([&] { return offered().size() == 12; }), 2s);
 }
 
-TEST_F(MassTest, WhatIsThereCountsAtOnce) {
+TEST_F(MassTest, AddsImmediately) {
   make_pf(16);
   put_policy("p", kAll);
   start();
@@ -245,7 +245,7 @@ TEST_F(MassTest, WhatIsThereCountsAtOnce) {
 }
 
 // An exclude that is missing would add, which is worse than withdrawing.
-TEST_F(MassTest, AnExcludeThatIsMissingGoesOnExcluding) {
+TEST_F(MassTest, KeepsAMissingExclude) {
   make_pf(2);
   put_exposure("vfs", of_type("vf"));
   put_exposure("none", exclude("true"));
@@ -259,7 +259,7 @@ TEST_F(MassTest, AnExcludeThatIsMissingGoesOnExcluding) {
 }
 
 // So would one that says nothing which can be understood, or that there is no room for.
-TEST_F(MassTest, AnExcludeThatMayMeanAnythingGoesOnHoldingBack) {
+TEST_F(MassTest, KeepsAMissingExcludeOfUnknownScope) {
   const auto is_added_late = [&](const std::vector<std::string>& excludes) {
     lose([&] {
       for (const std::string& name : excludes) remove_exposure(name);
@@ -297,7 +297,7 @@ TEST_F(MassTest, AnExcludeThatMayMeanAnythingGoesOnHoldingBack) {
 
 // Without its attributes an entry is what other claims ask for. Red when DeviceAttributes that one list lacks
 // are gone at once.
-TEST_F(MassTest, AttributesThatAreMissingStay) {
+TEST_F(MassTest, KeepsMissingAttributes) {
   make_pf(16);
   const auto put = [&] {
     cluster.put(
@@ -332,7 +332,7 @@ TEST_F(MassTest, AttributesThatAreMissingStay) {
   for (int i = 0; i < 400; ++i, run(50ms)) ASSERT_EQ(named(), 16u) << i;
 }
 
-TEST_F(MassTest, OfExposurePoliciesToo) {
+TEST_F(MassTest, AppliesToExposurePolicies) {
   make_pf(16);
   put_exposure("vfs", of_type("vf"));
   start();

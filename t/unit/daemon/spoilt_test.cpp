@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 struct SpoiltTest : fixture::DoubtWorld {};
 
 // In each of its parts a slice may be spoilt: what is left of it tells what may be allocated.
-TEST_F(SpoiltTest, ASliceThatCannotBeDecoded) {
+TEST_F(SpoiltTest, HandlesASliceThatCannotBeDecoded) {
   const auto spoil = [](kube::Json slice, const std::string& part) {
     kube::Json spec = *slice.find("spec");
     if (part == "devices") spec.set("devices", "no list");
@@ -53,7 +53,7 @@ TEST_F(SpoiltTest, ASliceThatCannotBeDecoded) {
 }
 
 // 256 VFs of 7 personas: their names are more than the annotations of an object may be.
-TEST_F(SpoiltTest, ARecordThatWouldBeTooLong) {
+TEST_F(SpoiltTest, HandlesARecordThatWouldBeTooLong) {
   make_pf(256);
   for (int i = 0; i < 7; ++i)
     put_exposure("p" + std::to_string(i),
@@ -83,7 +83,7 @@ TEST_F(SpoiltTest, ARecordThatWouldBeTooLong) {
 }
 
 // An object's annotations have room for 256 KiB, whoever writes them.
-TEST_F(SpoiltTest, AWithdrawalDoesNotWaitForOthersAnnotations) {
+TEST_F(SpoiltTest, AWithdrawalDoesNotWaitForForeignAnnotations) {
   refuse_long_annotations();
   for (const size_t left : {size_t{10'000}, size_t{0}}) {
     SCOPED_TRACE(left);
@@ -112,7 +112,7 @@ TEST_F(SpoiltTest, AWithdrawalDoesNotWaitForOthersAnnotations) {
 
 // A record that has no room for names says "the PF as a whole": to who starts, and not to the daemon that
 // wrote it.
-TEST_F(SpoiltTest, WhatWasAbridgedIsKnownByName) {
+TEST_F(SpoiltTest, KnowsAbridgedEntriesByName) {
   make_pf(2);
   put_exposure("p", of_type("vf", persona("-p", true)));
   put_exposure("q", of_type("vf", persona("-q", true)));
@@ -135,7 +135,7 @@ TEST_F(SpoiltTest, WhatWasAbridgedIsKnownByName) {
 }
 
 // What somebody calls our record is none.
-TEST_F(SpoiltTest, ALinkThatHadANameLikeAFunctions) {
+TEST_F(SpoiltTest, HandlesALinkNamedLikeAFunction) {
   tree.bridge("br-old");
   put_exposure("p", of_type("bridge"));
   start();

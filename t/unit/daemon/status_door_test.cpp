@@ -43,7 +43,7 @@ TEST_F(StatusOfDaemon, IsReadyOnceEverySourceHasSynced) {
   EXPECT_TRUE(report.is_serving);
 }
 
-TEST_F(StatusOfDaemon, AServerThatDiesIsSaidAndWhatIsKnownStays) {
+TEST_F(StatusOfDaemon, ReportsADeadServerAndKeepsKnownFacts) {
   make_pf(4);
   put_policy("p", "{configs: [{}]}");
   start();
@@ -58,7 +58,7 @@ TEST_F(StatusOfDaemon, AServerThatDiesIsSaidAndWhatIsKnownStays) {
   EXPECT_EQ(readyz(), 200) << failed();
 }
 
-TEST_F(StatusOfDaemon, WithoutTheInterlockItStandsByAndIsReady) {
+TEST_F(StatusOfDaemon, StandsByAndIsReadyWithoutTheInterlock) {
   make_pf(4);
   put_policy("p", "{configs: [{}]}");
   start();
@@ -69,7 +69,7 @@ TEST_F(StatusOfDaemon, WithoutTheInterlockItStandsByAndIsReady) {
 }
 
 // Counted where it happens: each of them moves by what was done, and by nothing else.
-TEST_F(StatusOfDaemon, CountsWhatItDoes) {
+TEST_F(StatusOfDaemon, CountsItsActions) {
   make_pf(4);
   put_policy("p", "{configs: [{}]}");
   start();
@@ -117,7 +117,7 @@ TEST_F(StatusOfDaemon, CountsWhatItDoes) {
 }
 
 // Red when a policy with a mistake, the commonest failure, can be alerted on by nobody.
-TEST_F(StatusOfDaemon, ProblemsAndInvalidPoliciesAreCounted) {
+TEST_F(StatusOfDaemon, CountsProblemsAndInvalidPolicies) {
   make_pf(1);
   put_policy("good", "{configs: [{}]}");
   start();
@@ -137,7 +137,7 @@ TEST_F(StatusOfDaemon, ProblemsAndInvalidPoliciesAreCounted) {
   EXPECT_EQ(metrics_of(*daemon).problems.all, 0u);
 }
 
-TEST(StatusText, SaysWhatIsOfferedAndWhatIsWrong) {
+TEST(StatusText, ShowsTheOfferAndProblems) {
   status::Report report{.version = "1.2.3", .node = "a", .cluster = "https://k:6443", .pid = 12, .up = 10min};
   report.sources = {{.name = "own slices", .state = "unreachable", .why = "connect:\x1b refused"}};
   report.summary = policy::Summary{.devices = 4, .offered = 3, .held_back = 1};
@@ -175,7 +175,7 @@ TEST(StatusText, ADaemonWithoutADecisionIsStarting) {
 }
 
 // Red when a daemon that only publishes looks as if pods could start with its devices.
-TEST(StatusText, SaysThatPodsWithClaimsDoNotStart) {
+TEST(StatusText, ReportsThatPodsWithClaimsDoNotStart) {
   status::Report report{.version = "1.2.3", .node = "a"};
   EXPECT_EQ(cli::status_text(status::json_of(report)).find("kubelet plugin"), std::string::npos);
   report.kubelet_plugin = "on";
@@ -189,7 +189,7 @@ TEST(StatusText, SaysThatPodsWithClaimsDoNotStart) {
 }
 
 // Red when status and the node's report are silent about an address that cannot be given back.
-TEST_F(StatusOfDaemon, AnOriginalMacThatIsUnknownIsAProblem) {
+TEST_F(StatusOfDaemon, CountsAnUnknownOriginalMacAsAProblem) {
   make_pf(1);
   start();
   run(15s);
@@ -207,7 +207,7 @@ TEST_F(StatusOfDaemon, AnOriginalMacThatIsUnknownIsAProblem) {
 }
 
 // Red when status, report or `nodes` are silent about a device that could not be given back, or about a missing runtime.
-TEST_F(StatusOfDaemon, DevicesThatAreNotReturnedAndAMissingRuntimeAreProblems) {
+TEST_F(StatusOfDaemon, CountsUnreturnedDevicesAndAMissingRuntimeAsProblems) {
   make_pf(1);
   start();
   run(15s);
@@ -227,7 +227,7 @@ TEST_F(StatusOfDaemon, DevicesThatAreNotReturnedAndAMissingRuntimeAreProblems) {
 }
 
 // Red when status says that pods do not start where their kubelets need no plugin.
-TEST(StatusText, APluginThatKubeletsSkipIsNoReasonThatPodsDoNotStart) {
+TEST(StatusText, AnIgnoredPluginDoesNotPreventPods) {
   const std::string off = cli::status_text(kube::Json::Object{{"kubeletPlugin", "off"}});
   const std::string skipped = cli::status_text(kube::Json::Object{{"kubeletPlugin", "skipped"}});
   EXPECT_NE(off.find("pods with claims do not start"), std::string::npos) << off;
@@ -236,7 +236,7 @@ TEST(StatusText, APluginThatKubeletsSkipIsNoReasonThatPodsDoNotStart) {
 }
 
 // Of a daemon of another version.
-TEST(StatusText, OfWhatIsMissingNothingIsMadeUp) {
+TEST(StatusText, InventsNothingForMissingFields) {
   EXPECT_EQ(cli::status_text(kube::Json::Object{}).substr(0, 40), "sliced , pid ?, up 0 s: NOT READY, stand");
 }
 

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 struct DoubtTest : fixture::DoubtWorld {};
 
-TEST_F(DoubtTest, SlicesAreWipedWhileAPolicyChanges) {
+TEST_F(DoubtTest, SlicesAreDeletedWhileAPolicyChanges) {
   for (const Flip& flip : flips())
     for (const bool has_known : {true, false}) {
       SCOPED_TRACE(flip.what + std::string(has_known ? ", long before" : ", at once"));
@@ -34,7 +34,7 @@ TEST_F(DoubtTest, SlicesAreWipedWhileAPolicyChanges) {
 // Published for a moment and gone again before anything is known: what nobody has looked after stays in
 // unverified.
 // Red when a VF whose links cannot be read is nobody's: its PF is given away as a whole.
-TEST_F(DoubtTest, AnAllocatedVfWhosePfCannotBeReadKeepsPfsFromBeingWhole) {
+TEST_F(DoubtTest, AnAllocatedVfOfAnUnreadablePfBlocksWholePfs) {
   make_pf(1);
   put_policy("s", "{configs: [{}]}");
   put_exposure("p", of_type("pf"));
@@ -49,7 +49,7 @@ TEST_F(DoubtTest, AnAllocatedVfWhosePfCannotBeReadKeepsPfsFromBeingWhole) {
   EXPECT_EQ(offered(), Set{});
 }
 
-TEST_F(DoubtTest, AStartBetweenTheWipeAndTheChange) {
+TEST_F(DoubtTest, AStartBetweenDeletionAndChange) {
   for (const Flip& flip : flips()) {
     SCOPED_TRACE(flip.what);
     make_pf(2);
@@ -72,7 +72,7 @@ TEST_F(DoubtTest, AStartBetweenTheWipeAndTheChange) {
 }
 
 // The pool of the links has a slice although it is empty. Red when that slice tells a restart that nothing is given away.
-TEST_F(DoubtTest, AStartBetweenTheWipeAndTheChangeOfLinks) {
+TEST_F(DoubtTest, AStartBetweenDeletionAndChangeOfLinks) {
   tree.bridge("br-a");
   put_exposure("p", of_type("bridge", persona("-x")));
   start();
@@ -98,7 +98,7 @@ TEST_F(DoubtTest, AStartBetweenTheWipeAndTheChangeOfLinks) {
 }
 
 // Some of the slices, by somebody else.
-TEST_F(DoubtTest, OnePoolIsWiped) {
+TEST_F(DoubtTest, OnePoolIsDeleted) {
   for (const char* pool : {kPool, "node-a/net"}) {
     SCOPED_TRACE(pool);
     take_the_pf_then_offer_vfs();
@@ -117,7 +117,7 @@ TEST_F(DoubtTest, OnePoolIsWiped) {
 }
 
 // A running daemon remembers.
-TEST_F(DoubtTest, AWipeBeneathARunningDaemon) {
+TEST_F(DoubtTest, SlicesOfARunningDaemonAreDeleted) {
   take_the_pf_then_offer_vfs();
   const size_t lists = cluster.count("list", "pods");
   wipe();
@@ -128,7 +128,7 @@ TEST_F(DoubtTest, AWipeBeneathARunningDaemon) {
 
 // Of a PF that no exposure policy is for, the other driver's VFs are offered at once; of one that both are
 // for they wait.
-TEST_F(DoubtTest, WhatExcludesNothingDoesNotWait) {
+TEST_F(DoubtTest, EntriesWithoutExclusionDoNotWait) {
   make_pf(2);
   make_pf(2, "ens2f0", "0000:5e:00.0");
   cluster.deny("resourceclaims");
@@ -150,7 +150,7 @@ TEST_F(DoubtTest, WhatExcludesNothingDoesNotWait) {
 
 // Where an exposure policy is for the PF alone, nothing of its pool is a candidate: claims are asked all the
 // same.
-TEST_F(DoubtTest, VFsOfAPfThatTheOtherKindWants) {
+TEST_F(DoubtTest, VfsOfAPfThatTheOtherTypeOffers) {
   make_pf(2);
   put_policy("s", "{configs: [{}]}");
   put_exposure("p", of_type("pf"));
@@ -162,7 +162,7 @@ TEST_F(DoubtTest, VFsOfAPfThatTheOtherKindWants) {
 }
 
 // Red when a pool without entries, which has no slices, makes a restart withdraw what stands beside it.
-TEST_F(DoubtTest, ARestartKeepsWhatStandsInSlices) {
+TEST_F(DoubtTest, ARestartKeepsPublishedEntries) {
   make_pf(2);
   put_policy("s", "{configs: [{}]}");
   put_exposure("p", of_type("pf"));
@@ -218,7 +218,7 @@ TEST_F(DoubtTest, ARestartWhileNothingOfAPoolIsReady) {
 
 // Two shares of a PF are allocated, the slices are lost, and an edit has put both into one exclusionGroup. Red when
 // both are offered once the claims have told: they would take two of its one token.
-TEST_F(DoubtTest, SharesThatAnEditPutsIntoOneGroup) {
+TEST_F(DoubtTest, AnEditPutsSharesIntoOneGroup) {
   const auto put_shares = [&](const std::string& group) {
     for (const char* name : {"-i", "-m"}) put_exposure(name + 1, of_type("pf", persona(name, true, group)));
   };
@@ -254,7 +254,7 @@ TEST_F(DoubtTest, TheFirstPolicyOfANode) {
 
 // A node that never had a slice, with policies that want nothing of it. Red when it is called unverified, in an
 // annotation or in its report.
-TEST_F(DoubtTest, ANewNodeOfWhichNoPolicyWantsAnything) {
+TEST_F(DoubtTest, ANewNodeWithoutPolicies) {
   const std::string none = "{selector: {cel: 'device.attributes[\"dra.networking\"].ifName == \"none\"'}";
   for (const bool is_exclude : {true, false}) {
     SCOPED_TRACE(is_exclude);
@@ -282,7 +282,7 @@ TEST_F(DoubtTest, ANewNodeOfWhichNoPolicyWantsAnything) {
 }
 
 // From then on it is checked, which ends.
-TEST_F(DoubtTest, ANewNodeSaysWhatItChecksOnceAPolicyWantsADevice) {
+TEST_F(DoubtTest, ANewNodeReportsItsCheckOnceAPolicyMatches) {
   make_pf(2);
   put_exposure("p", of_type("bridge"));
   start();
@@ -302,7 +302,7 @@ TEST_F(DoubtTest, ANewNodeSaysWhatItChecksOnceAPolicyWantsADevice) {
 }
 
 // The other driver's slices alone are lost, and a start without a policy that wants anything comes between.
-TEST_F(DoubtTest, TheOtherDriversSlicesAreLostBesideTheSliceOfLinks) {
+TEST_F(DoubtTest, TheOtherDriversSlicesAreDeletedBesideTheSliceOfLinks) {
   make_pf(2);
   put_policy("s", "{configs: [{}]}");
   put_exposure("p", of_type("bridge"));
@@ -359,7 +359,7 @@ TEST_F(DoubtTest, AListOfManyPages) {
 // A share of it is allocated, its pool is unverified, and meanwhile it is offered exclusively for a moment. Red
 // when what was withdrawn keeps the nature that it was offered with: it is offered exclusively again beside
 // the share.
-TEST_F(DoubtTest, ClaimsTellHowAHoldingWasGivenAway) {
+TEST_F(DoubtTest, ClaimsShowHowADeviceWasAllocated) {
   make_pf(0);
   put(of_type("pf", persona("-m", true)));
   start();

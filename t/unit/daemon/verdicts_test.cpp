@@ -38,7 +38,7 @@ struct Verdicts : testing::Test, fixture::DaemonWorld {
 };
 
 // An InfiniBand PF of which the kernel cannot report the VFs. Red when the GUIDs of sysfs are not used, or nothing says why they are.
-TEST_F(Verdicts, NameWhatTheKernelRefusesToReport) {
+TEST_F(Verdicts, NameFactsThatTheKernelRefusesToReport) {
   auto pf = tree.pci("0000:5e:00.0").netdev("ib0").sriov(16).vfs(2);
   tree.netdev_attr("ib0", "type", "32");
   tree.write(pf.path() + "/sriov/0/node", "0c:42:a1:00:00:00:00:01");
@@ -65,7 +65,7 @@ TEST_F(Verdicts, NameWhatTheKernelRefusesToReport) {
   EXPECT_NE(kube::encode_json(status::json_of(explained(0))).find("\"unreadable\""), std::string::npos);
 }
 
-TEST_F(Verdicts, AreWhatExplainSaysOfEachDevice) {
+TEST_F(Verdicts, MatchExplain) {
   start();
   EXPECT_EQ(page("").first, 503);
   EXPECT_NE(page("").second.find("waits for host"), std::string::npos) << page("").second;
@@ -91,7 +91,7 @@ TEST_F(Verdicts, AreWhatExplainSaysOfEachDevice) {
 }
 
 // Red when the mistake in one policy is said of each of 201 devices.
-TEST_F(Verdicts, SayOnceThatAPolicyIsUnreadable) {
+TEST_F(Verdicts, ReportAnUnreadablePolicyOnce) {
   put_policy("bad", "{configs: [{resourceFilters: [{vendor: ['8086']}]}]}");
   start();
   run(2s);
@@ -117,7 +117,7 @@ TEST_F(Verdicts, SayOnceThatAPolicyIsUnreadable) {
 }
 
 // Red when what somebody is still reading changes under him: half of it would be of another moment.
-TEST_F(Verdicts, AreOfOneMomentHoweverLongTheyAreRead) {
+TEST_F(Verdicts, AreConsistentHoweverLongTheyAreRead) {
   start();
   run(2s);
   VerdictList list(snapshot_of(*daemon)), same(snapshot_of(*daemon));
@@ -130,7 +130,7 @@ TEST_F(Verdicts, AreOfOneMomentHoweverLongTheyAreRead) {
   EXPECT_EQ(read + rest_of(list), whole);
 }
 
-TEST_F(Verdicts, SayWhatNoSliceHolds) {
+TEST_F(Verdicts, ReportEntriesThatNoSliceHolds) {
   start();
   run(2s);
   VerdictSnapshot snapshot = snapshot_of(*daemon);

@@ -65,7 +65,7 @@ struct WorkTest : testing::Test, fixture::DaemonWorld {
 
 // Each of the 256 VFs is in one of two slices; the other one is not written. The inventory is concluded once from the event and once
 // from the reading that confirms it.
-TEST_F(WorkTest, ARemovedVfIsDecidedOnceAndItsSliceDecodedOnce) {
+TEST_F(WorkTest, DecidesAndDecodesOnceForARemovedVf) {
   start_with_vfs(256);
   ASSERT_EQ(offered().size(), 256u);
   const Work before = work();
@@ -78,7 +78,7 @@ TEST_F(WorkTest, ARemovedVfIsDecidedOnceAndItsSliceDecodedOnce) {
   EXPECT_EQ(cluster.count("list", "resourceclaims"), lists) << "the reading releases its entry";
 }
 
-TEST_F(WorkTest, AnotherWritersChangeIsDecoded) {
+TEST_F(WorkTest, DecodesAChangeOfAnotherWriter) {
   start_with_vfs(4);
   const Work before = work();
   kube::Json slice;

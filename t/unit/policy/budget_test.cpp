@@ -29,7 +29,7 @@ struct Crowd {
 };
 using Done = std::vector<bool>;
 
-TEST(Budget, IsDealtOutFairly) {
+TEST(Budget, IsSharedFairly) {
   const struct {
     const char* what;
     std::vector<uint64_t> needs;
@@ -57,7 +57,7 @@ TEST(Budget, IsDealtOutFairly) {
   }
 }
 
-TEST(Budget, IsDealtOutLikewiseWhereNeedsAreKnown) {
+TEST(Budget, IsSharedFairlyForKnownNeeds) {
   EXPECT_EQ(who_fits({}, {100, 100}), Done{});
   EXPECT_EQ(who_fits({10, 50, 40}, {100, 100}), (Done{true, true, true}));
   EXPECT_EQ(who_fits({10, 51, 10}, {1'000, 50}), (Done{true, false, true}));
@@ -69,7 +69,7 @@ TEST(Budget, IsDealtOutLikewiseWhereNeedsAreKnown) {
 }
 
 // Red when many, each just below every limit, add up.
-TEST(Budget, HoweverManyThereAreItIsNotExceeded) {
+TEST(Budget, IsNeverExceeded) {
   for (const size_t count : {60, 1'000, 10'000}) {
     Crowd crowd{std::vector<uint64_t>(count, 7'600'000)};
     crowd.needs.back() = 20;
@@ -105,7 +105,7 @@ struct Crowds {
 };
 
 // Red when others can make one that takes less than its fair share be the one that is named.
-TEST(Budget, WhoeverTakesNoMoreThanAFairShareIsDoneInWhateverOrder) {
+TEST(Budget, AFairShareIsGrantedInAnyOrder) {
   Crowds crowds;
   const Budget budget{2'000'000, 500'000};
   for (int round = 0; round < 500; ++round) {
@@ -130,7 +130,7 @@ TEST(Budget, WhoeverTakesNoMoreThanAFairShareIsDoneInWhateverOrder) {
 }
 
 // A thousand that take all they can get, and behind them one that takes a quarter of an equal part.
-TEST(Budget, AThousandHostileOnesNameNoHonestOne) {
+TEST(Budget, AThousandHostilePoliciesBlameNoHonestOne) {
   Crowd crowd{std::vector<uint64_t>(1'000, 1'000'000'000)};
   crowd.needs.push_back(WorkBudgets{}.selectors.all / 1'001 / 4);
   EXPECT_TRUE(crowd.deal(WorkBudgets{}.selectors).back());

@@ -93,7 +93,7 @@ struct MissingMacsTest : testing::TestWithParam<By> {
   World w{GetParam()};
 };
 
-TEST_P(MissingMacsTest, EachIsToHaveItsOwnAddress) {
+TEST_P(MissingMacsTest, SetsADistinctAddressForEach) {
   const auto missing = w.missing();
   ASSERT_EQ(ids(missing), kBoth);
   const std::string asked_by[] = {"policy ns/p", "DeviceExposurePolicy e",
@@ -141,7 +141,7 @@ const struct {
      }},
 };
 
-TEST_P(MissingMacsTest, OnlyWhatIsMissingAndAtHand) {
+TEST_P(MissingMacsTest, SetsOnlyMissingAddressesOfPresentVfs) {
   for (const auto& rule : kRules) {
     World spoilt(GetParam());
     rule.spoil(spoilt);
@@ -150,23 +150,23 @@ TEST_P(MissingMacsTest, OnlyWhatIsMissingAndAtHand) {
 }
 
 // Red when the end is waited for of what nobody does.
-TEST_P(MissingMacsTest, WhereUdevdDoesNotRunItIsNotWaitedFor) {
+TEST_P(MissingMacsTest, DoesNotWaitForUdevIfItDoesNotRun) {
   w.has_udevd = false;
   for (const int i : {0, 1}) w.vf(i).netdev->is_initialized = false;
   EXPECT_EQ(ids(w.missing()), kBoth);
 }
 
-TEST_P(MissingMacsTest, NothingWithoutAnInterfaceOfThePf) {
+TEST_P(MissingMacsTest, SetsNothingWithoutAPfInterface) {
   w.host.at(kPf).netdev->stale = true;
   EXPECT_TRUE(w.missing().empty());
 }
 
-TEST_P(MissingMacsTest, NothingBeforeTheNodeIsConfigured) {
+TEST_P(MissingMacsTest, SetsNothingBeforeTheNodeIsConfigured) {
   w.in.unconfigured.why = "/run/sliced/configured: there is no such file";
   EXPECT_TRUE(w.missing().empty());
 }
 
-TEST_P(MissingMacsTest, WhatIsHeldBackForWantOfItIsWanted) {
+TEST_P(MissingMacsTest, SetsAnAddressForWhoseLackADeviceIsHeldBack) {
   Readiness& readiness = w.in.settings.readiness;
   readiness.require.emplace().set(static_cast<size_t>(Condition::kAdminMac));
   EXPECT_EQ(ids(w.missing()), kBoth);
@@ -175,7 +175,7 @@ TEST_P(MissingMacsTest, WhatIsHeldBackForWantOfItIsWanted) {
 INSTANTIATE_TEST_SUITE_P(WhoeverAsks, MissingMacsTest,
                          testing::Values(By::kSriov, By::kExposure, By::kNodeState));
 
-TEST(MissingMacs, APolicyHasToSayIt) {
+TEST(MissingMacs, APolicyMustRequestIt) {
   for (const By by : {By::kSriov, By::kExposure}) {
     World w(by);
     w.sriov.readiness.set_admin_mac = w.exposure.readiness.set_admin_mac = false;
@@ -187,7 +187,7 @@ TEST(MissingMacs, APolicyHasToSayIt) {
   }
 }
 
-TEST(MissingMacs, WhatANodeStateDoesNotAskFor) {
+TEST(MissingMacs, IgnoresVfsThatANodeStateDoesNotRequest) {
   const struct {
     const char* what;
     const char* state;
@@ -241,7 +241,7 @@ struct MacAttemptsTest : testing::Test {
   TimePoint now{1h};
 };
 
-TEST_F(MacAttemptsTest, OnceAndNotAgain) {
+TEST_F(MacAttemptsTest, TriesOnce) {
   EXPECT_TRUE(is_due());
   attempts.begin(kVf, now);
   EXPECT_FALSE(is_due());
@@ -250,7 +250,7 @@ TEST_F(MacAttemptsTest, OnceAndNotAgain) {
   EXPECT_FALSE(is_due());
 }
 
-TEST_F(MacAttemptsTest, AgainWhereItWasLostAndNotAtOnce) {
+TEST_F(MacAttemptsTest, RetriesALostAddressAfterADelay) {
   attempts.begin(kVf, now);
   see_set();
   enforce(kNone);
@@ -264,14 +264,14 @@ TEST_F(MacAttemptsTest, AgainWhereItWasLostAndNotAtOnce) {
   EXPECT_FALSE(is_due()) << "it was not seen set since";
 }
 
-TEST_F(MacAttemptsTest, WhatItWasSetTo) {
+TEST_F(MacAttemptsTest, ReturnsTheAddressThatWasSet) {
   attempts.begin(kVf, now);
   attempts.has(kVf);
   now += MacAttempts::kAgainAfter;
   EXPECT_TRUE(is_due()) << "it was set, and is lost before the host was read";
 }
 
-TEST_F(MacAttemptsTest, AVfThatIsMadeAnewIsAnotherOne) {
+TEST_F(MacAttemptsTest, ARecreatedVfIsAnother) {
   attempts.begin(kVf, now);
   const HostDevice vf = host.at(kVf);
   host.remove(kVf);
@@ -281,7 +281,7 @@ TEST_F(MacAttemptsTest, AVfThatIsMadeAnewIsAnotherOne) {
   EXPECT_TRUE(is_due());
 }
 
-TEST_F(MacAttemptsTest, WhatWasNotTriedDoesNotCount) {
+TEST_F(MacAttemptsTest, AnUntriedAddressDoesNotCount) {
   attempts.begin(kVf, now);
   attempts.forget(kVf);
   EXPECT_TRUE(is_due());

@@ -50,7 +50,7 @@ std::vector<int> offered_indices(const Decision& decision) {
 
 // VFs of more kinds than the matcher keeps, one after the other as they happen to come, and filters of every
 // field: each is told what asking every filter in turn tells.
-TEST(Decide, WhatIsAskedOnceForManyVfsIsWhatEachIsTold) {
+TEST(Decide, SharedEvaluationEqualsEvaluationOfEachVf) {
   std::minstd_rand random(5);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   const auto text = [&](const char* what) { return what + std::to_string(below(3)); };
@@ -149,7 +149,7 @@ TEST(Decide, EveryFilterFieldIsEnforced) {
         << row.filter;
 }
 
-TEST(Decide, NothingIsOfferedUnlessAPolicySaysSo) {
+TEST(Decide, OffersNothingWithoutAPolicy) {
   VfHost host;
   host.pf(kPf, "ens1f0", 4);
   const Decision none = decide(inputs(host, {}));
@@ -159,7 +159,7 @@ TEST(Decide, NothingIsOfferedUnlessAPolicySaysSo) {
   EXPECT_TRUE(decide(inputs(host, {policy("p", "{configs: []}")})).pools.at(kDriver)[0].devices.empty());
 }
 
-TEST(Decide, ABrokenConfigOffersNothingAndHarmsNoOther) {
+TEST(Decide, AnInvalidConfigOffersNothingAndAffectsNoOther) {
   VfHost host;
   host.pf(kPf, "ens1f0", 4);
   const auto decision = decide(inputs(host, {policy("p",
@@ -169,7 +169,7 @@ TEST(Decide, ABrokenConfigOffersNothingAndHarmsNoOther) {
   EXPECT_EQ(offered_indices(decision), (std::vector<int>{3}));
 }
 
-TEST(Decide, PriorityThenNameThenOrderOfConfigs) {
+TEST(Decide, OrdersByPriorityNameAndConfig) {
   VfHost host;
   host.pf(kPf, "ens1f0", 2);
   const auto resource_of = [&](const std::vector<std::string>& policies) {
@@ -186,7 +186,7 @@ TEST(Decide, PriorityThenNameThenOrderOfConfigs) {
   EXPECT_EQ(resource_of({policy("a", "{configs: [{resourceName: one}, {resourceName: two}]}")}), "one");
 }
 
-TEST(Decide, NodeSelectorsDecide) {
+TEST(Decide, HonoursNodeSelectors) {
   VfHost host;
   host.pf(kPf, "ens1f0", 1);
   const auto count = [&](const std::string& selector, kube::Labels labels) {
@@ -214,7 +214,7 @@ TEST(Decide, NodeSelectorsDecide) {
 }
 
 // Names, types and values are an interface that DeviceClasses and KubeVirt select by.
-TEST(Decide, AttributesAreThoseOfTheCompatibleDriver) {
+TEST(Decide, PublishesTheAttributesOfTheCompatibleDriver) {
   VfHost host;
   host.pf(kPf, "ens1f0", 1);
   const auto decision = decide(inputs(host, {policy("p", "{configs: [{}]}")}));
@@ -244,7 +244,7 @@ TEST(Decide, AttributesAreThoseOfTheCompatibleDriver) {
 }
 
 // kubernetes-sigs/dranet#186, #193. Red when a claim cannot tell a VF without driver, or one that shares its IOMMU group.
-TEST(Decide, ADriverAndAnIommuGroupCanBeSelected) {
+TEST(Decide, SelectsByDriverAndIommuGroup) {
   hotplug::HostDevice vf;
   vf.pci = hotplug::PciAddress::decode("0000:02:00.1");
   const auto own_of = [&] {
@@ -273,7 +273,7 @@ TEST(Decide, ADriverAndAnIommuGroupCanBeSelected) {
 }
 
 // Red when attributes that DeviceAttributes gave before there was a driver attribute are lost to it.
-TEST(Decide, AttributesOfObjectsComeBeforeTheDriver) {
+TEST(Decide, PrefersAttributesOfObjectsToTheDrivers) {
   for (const size_t count : {11u, 12u, 17u}) {
     VfHost host;
     host.pf(kPf, "ens1f0", 1);
@@ -291,7 +291,7 @@ TEST(Decide, AttributesOfObjectsComeBeforeTheDriver) {
 }
 
 // Red when a VF cannot be selected by its partition, or an entry is refused because it has many.
-TEST(Decide, PartitionKeysCanBeSelected) {
+TEST(Decide, SelectsByPartitionKeys) {
   hotplug::HostDevice vf;
   vf.pci = hotplug::PciAddress::decode("0000:3b:00.1");
   const auto keys_of = [&](bool with_yielding = true) {
@@ -311,7 +311,7 @@ TEST(Decide, PartitionKeysCanBeSelected) {
 
 // What is published is where a restarted daemon finds the facts of interfaces that are away. A key or a link
 // type that is written one way and read another loses them.
-TEST(Decide, FactsOfANetdevAreReadBackFromItsEntry) {
+TEST(Decide, RestoresFactsOfANetdevFromItsEntry) {
   for (const int link_type : {1, 32}) {
     for (const bool rdma : {false, true}) {
       hotplug::HostDevice vf;
@@ -333,7 +333,7 @@ TEST(Decide, FactsOfANetdevAreReadBackFromItsEntry) {
   EXPECT_EQ(nothing.pf_link_type, std::nullopt);
 }
 
-TEST(Decide, UnknownFactsAreAbsentAndWideDomainsHaveNoStandardAddress) {
+TEST(Decide, OmitsUnknownFactsAndStandardAddressesOfWideDomains) {
   VfHost host;
   host.pf("10000:01:00.0", "ens9", 1);
   auto& vf = host.at(VfHost::vf_address("10000:01:00.0", 0));
@@ -352,7 +352,7 @@ TEST(Decide, UnknownFactsAreAbsentAndWideDomainsHaveNoStandardAddress) {
 }
 
 // Red also when entries of before, made with a number, are taken for those with a list.
-TEST(Decide, ANumaNodeIsAListWhereThatIsWanted) {
+TEST(Decide, PublishesANumaNodeAsAListOnRequest) {
   VfHost host;
   host.pf(kPf, "ens1f0", 1);
   auto& vf = host.at(VfHost::vf_address(kPf, 0));
@@ -370,7 +370,7 @@ TEST(Decide, ANumaNodeIsAListWhereThatIsWanted) {
   EXPECT_EQ(attributes.at("dra.net/numaNode"), kube::AttributeValue(int64_t{1}));
 }
 
-TEST(Decide, DeviceAttributesJoinBySelectorAndTheLastNameWins) {
+TEST(Decide, JoinsDeviceAttributesBySelectorAndTheLastNameWins) {
   VfHost host;
   host.pf(kPf, "ens1f0", 1);
   const auto decision = decide(
@@ -388,7 +388,7 @@ TEST(Decide, DeviceAttributesJoinBySelectorAndTheLastNameWins) {
   EXPECT_EQ(attributes.at("example.com/a"), kube::AttributeValue(int64_t{1}));
 }
 
-TEST(Decide, OneRefusedAttributeDropsAloneButARefusedResourceNameHoldsTheDeviceBack) {
+TEST(Decide, ARefusedAttributeIsDroppedAndARefusedResourceNameHoldsTheDeviceBack) {
   VfHost host;
   host.pf(kPf, "ens1f0", 1);
   const std::string select = "{configs: [{deviceAttributesSelector: {}}]}";
@@ -409,7 +409,7 @@ TEST(Decide, OneRefusedAttributeDropsAloneButARefusedResourceNameHoldsTheDeviceB
   EXPECT_NE(explain(resource, VfHost::vf_address(kPf, 0)).summary.find("resourceName"), std::string::npos);
 }
 
-TEST(Decide, TooManyAttributesAreDroppedFromTheEndAndTheResourceNameStays) {
+TEST(Decide, DropsExcessAttributesFromTheEndExceptTheResourceName) {
   VfHost host;
   host.pf(kPf, "ens1f0", 1);
   std::string attributes;
@@ -425,7 +425,7 @@ TEST(Decide, TooManyAttributesAreDroppedFromTheEndAndTheResourceNameStays) {
   EXPECT_FALSE(decision.notes.empty());
 }
 
-TEST(Decide, WhatTheHostUsesIsHeldBackUnlessThePolicyAllowsIt) {
+TEST(Decide, HoldsBackDevicesInHostUseUnlessAllowed) {
   VfHost host;
   host.pf(kPf, "ens1f0", 2);
   const std::string vf = VfHost::vf_address(kPf, 1);
@@ -439,7 +439,7 @@ TEST(Decide, WhatTheHostUsesIsHeldBackUnlessThePolicyAllowsIt) {
 }
 
 // A kernel update has renamed the PF. Red when its VFs are withdrawn, or when what is published changes.
-TEST(Decide, PfNamesTakeAlternativeNames) {
+TEST(Decide, PfNamesMatchAlternativeNames) {
   VfHost host;
   host.pf(kPf, "ens7f0np0", 3);
   for (int i = 0; i < 3; ++i)
@@ -458,7 +458,7 @@ TEST(Decide, PfNamesTakeAlternativeNames) {
 }
 
 // Another interface has the alternative name too: as its name, or as an alternative one. Red when VFs of the wrong PF are offered.
-TEST(Decide, PfNamesTakeNoAlternativeNameThatIsAnothersToo) {
+TEST(Decide, PfNamesIgnoreAmbiguousAlternativeNames) {
   VfHost host;
   host.pf(kPf, "ens7f0np0", 2);
   for (int i = 0; i < 2; ++i)
@@ -480,7 +480,7 @@ TEST(Decide, PfNamesTakeNoAlternativeNameThatIsAnothersToo) {
 }
 
 // As the table of docs/policy-reference.md has it.
-TEST(Decide, AllowDefaultRoutesGivesAwayNoOtherUse) {
+TEST(Decide, AllowDefaultRoutesAllowsNoOtherHostUse) {
   using Kind = hotplug::HostUseKind;
   const struct {
     const char* value;
@@ -507,7 +507,7 @@ TEST(Decide, AllowDefaultRoutesGivesAwayNoOtherUse) {
     }
 }
 
-TEST(Decide, WhatTheServerRefusedIsHeldBackUntilItsContentChanges) {
+TEST(Decide, HoldsBackARefusedDeviceUntilItsContentChanges) {
   VfHost host;
   host.pf(kPf, "ens1f0", 1);
   const auto first = decide(inputs(host, {policy("p", "{configs: [{resourceName: a}]}")}));
@@ -569,7 +569,7 @@ TEST(Decide, SelectorsOfDeviceAttributesHaveABudget) {
 }
 
 // Red when notes are as many as devices times attributes.
-TEST(Decide, NotesAreBoundedWhereTheyAreMade) {
+TEST(Decide, NotesAreBounded) {
   constexpr int kVfs = 240;
   VfHost host;
   host.pf(kPf, "ens1f0", kVfs);
@@ -583,7 +583,7 @@ TEST(Decide, NotesAreBoundedWhereTheyAreMade) {
 
 // Red when an explanation has a rule for each filter of each policy: thousands of devices times thousands of
 // them are more than a machine's memory.
-TEST(Explain, RulesAreBoundedAndTheOneThatDecidesIsThere) {
+TEST(Explain, BoundsRulesAndKeepsTheDecisiveOne) {
   VfHost host;
   host.pf(kPf, "ens1f0", 1);
   std::string many;
@@ -604,7 +604,7 @@ TEST(Explain, RulesAreBoundedAndTheOneThatDecidesIsThere) {
   }
 }
 
-TEST(Explain, NamesFieldValueFoundAndValueWanted) {
+TEST(Explain, NamesFieldFoundAndExpectedValue) {
   VfHost host;
   host.pf(kPf, "ens1f0", 4);
   const auto decision = decide(inputs(

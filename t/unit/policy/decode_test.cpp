@@ -13,7 +13,7 @@ SriovPolicy policy_of(const std::string& spec) {
   return decode_sriov_policy(yaml.documents.at(0));
 }
 
-TEST(SriovPolicy, BothGenerationsAreUnderstood) {
+TEST(SriovPolicy, DecodesBothGenerations) {
   const SriovPolicy today = policy_of(R"(
   priority: 7
   nodeSelector:
@@ -57,7 +57,7 @@ TEST(SriovPolicy, BothGenerationsAreUnderstood) {
 
 // What cannot be understood must be a problem with its place; a decoder that ignores it would widen the
 // policy.
-TEST(SriovPolicy, WhatIsNotUnderstoodIsAProblem) {
+TEST(SriovPolicy, ReportsInvalidFields) {
   const struct {
     const char* why;
     const char* spec;
@@ -132,7 +132,7 @@ TEST(SriovPolicy, WhatIsNotUnderstoodIsAProblem) {
 }
 
 // An empty list is an absent one, as in the peer; `validate` says what that means.
-TEST(SriovPolicy, AnEmptyListIsAnAbsentOneAndWarnedOf) {
+TEST(SriovPolicy, TreatsAnEmptyListAsAbsentWithAWarning) {
   const SriovPolicy policy = policy_of("  configs: [{resourceFilters: [{vendors: []}]}]");
   EXPECT_TRUE(policy.configs.at(0).problems.empty());
   ASSERT_EQ(warnings_of(policy).size(), 2u);
@@ -140,7 +140,7 @@ TEST(SriovPolicy, AnEmptyListIsAnAbsentOneAndWarnedOf) {
   EXPECT_EQ(warnings_of(policy)[1].field, "spec.configs[0].resourceFilters[0]");
 }
 
-TEST(SriovPolicy, EveryProblemIsReportedNotTheFirst) {
+TEST(SriovPolicy, ReportsEveryProblem) {
   const SriovPolicy policy =
       policy_of("  configs: [{resourceFilters: [{vendor: [x], device: [y]}]}, {nonsense: 1}]");
   EXPECT_EQ(policy.configs.at(0).problems.size(), 2u);
@@ -148,7 +148,7 @@ TEST(SriovPolicy, EveryProblemIsReportedNotTheFirst) {
   EXPECT_TRUE(policy.problems.empty()) << "a broken config leaves its neighbours alone";
 }
 
-TEST(SriovPolicy, AllowIsAbsentEmptyOrAList) {
+TEST(SriovPolicy, DecodesAllowAsAbsentEmptyOrAList) {
   EXPECT_EQ(policy_of("  configs: []").allow, std::nullopt);
   EXPECT_EQ(policy_of("  allow: []\n  configs: []").allow, VfSettings());
   const SriovPolicy policy = policy_of("  allow: [pkey, vlan]\n  configs: []");
@@ -172,7 +172,7 @@ TEST(SriovPolicy, AllowIsAbsentEmptyOrAList) {
   EXPECT_TRUE(policy_of(("  allow: [" + all + "]\n  configs: []").c_str()).allow->names.all());
 }
 
-TEST(SriovPolicy, MissingSpecOffersNothing) {
+TEST(SriovPolicy, AMissingSpecOffersNothing) {
   const auto yaml = kube::decode_yaml("metadata: {name: p}");
   EXPECT_FALSE(decode_sriov_policy(yaml.documents.at(0)).problems.empty());
 }
@@ -190,7 +190,7 @@ TEST(PolicySet, OrderIsPriorityThenName) {
   EXPECT_EQ(order, "zabc");
 }
 
-TEST(DeviceAttributes, ReservedAndBrokenKeysAreRefusedAloneAndByName) {
+TEST(DeviceAttributes, RefusesReservedAndInvalidKeysByName) {
   const std::string driver = "sriovnetwork.k8snetworkplumbingwg.io";
   const auto yaml = kube::decode_yaml(R"(
 metadata: {name: a, namespace: ns, labels: {pool: fast}}

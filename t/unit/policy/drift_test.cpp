@@ -102,7 +102,7 @@ TEST(Drift, ACorrectExternallyManagedPfIsInSync) {
 
 // Compared with NeedToUpdateSriov of sriov-network-operator 249e2001 over 6,000 random states: the two answer alike but for
 // these three, which are chosen (docs/drift.md). The operator's answers are those of its own function.
-TEST(Drift, DiffersFromTheOperatorInThreeThings) {
+TEST(Drift, DiffersFromTheOperatorInThreeCases) {
   DriftWorld external;
   EXPECT_TRUE(external.judged().is_in_sync())
       << "NeedToUpdateSriov: true for VFs of network drivers, whatever is found";
@@ -121,7 +121,7 @@ TEST(Drift, DiffersFromTheOperatorInThreeThings) {
 }
 
 // Red when a PF is waited for that has nothing to tell, or one is not that alone can tell.
-TEST(Drift, APfIsAskedWhereTheRestIsInSync) {
+TEST(Drift, QueriesAPfIfTheRestIsInSync) {
   const auto asked = [](const std::function<void(DriftWorld&)>& change) {
     DriftWorld world;
     world.state.sync_status = "Succeeded";
@@ -143,7 +143,7 @@ TEST(Drift, APfIsAskedWhereTheRestIsInSync) {
   EXPECT_FALSE(asked([](DriftWorld& w) { w.state.wanted.clear(); }));
 }
 
-TEST(Drift, OneRowARuleOfThePf) {
+TEST(Drift, AppliesEachRuleOfThePf) {
   judge({
       {"not there", [](DriftWorld& w) { w.host.remove(kPf); }, "pciAddress: a PF, found no such function\n"},
       {"half there", [](DriftWorld& w) { w.pf().broken = "gone"; }, "pciAddress unknown: gone\n"},
@@ -183,7 +183,7 @@ TEST(Drift, OneRowARuleOfThePf) {
   });
 }
 
-TEST(Drift, OneRowARuleOfAVf) {
+TEST(Drift, AppliesEachRuleOfAVf) {
   judge({
       {"not there", [](DriftWorld& w) { w.host.remove(vf(1)); },
        "pciAddress of VF 1 unknown: the function does not exist yet\n"},
@@ -220,7 +220,7 @@ TEST(Drift, OneRowARuleOfAVf) {
 }
 
 // The userspace drivers that a group of network devices may not have, and none beside them.
-TEST(Drift, NetworkDevicesAreNotHandedOver) {
+TEST(Drift, DoesNotReleaseNetworkDevices) {
   for (const std::string driver : {"vfio-pci", "igb_uio", "uio_pci_generic"}) {
     DriftWorld world;
     world.group(0).last = 0;
@@ -302,7 +302,7 @@ TEST(Drift, Guids) {
 }
 
 // The status is stale for VFs: it is told beside what is found, and decides nothing.
-TEST(Drift, WhatTheStatusSaysIsToldAndNotBelieved) {
+TEST(Drift, ReportsButIgnoresTheStatus) {
   DriftWorld world;
   world.state.seen.push_back(
       {.pci = hotplug::PciAddress::decode(kPf),
@@ -323,7 +323,7 @@ TEST(Drift, WhatTheStatusSaysIsToldAndNotBelieved) {
             "adminMac of VF 0 exempt: no network driver is bound\n");
 }
 
-TEST(Drift, AnInterfaceThatIsNotUnderstoodIsNotJudged) {
+TEST(Drift, DoesNotJudgeAnInvalidInterface) {
   DriftWorld world;
   world.wanted().problems.push_back({"spec.interfaces[0].mtu", "is a string, expected a whole number"});
   world.pf().netdev->mtu = 68;

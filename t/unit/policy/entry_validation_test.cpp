@@ -12,7 +12,7 @@ kube::Device entry() {
 }
 
 // Red when a refused entry is tried again for each change of what else is offered, or never again.
-TEST(EntryValidation, TheFingerprintIsOfAllButWhatItTakesOfCounters) {
+TEST(EntryValidation, TheFingerprintCoversAllButCounterConsumption) {
   const uint64_t plain = content_hash(entry());
   kube::Device counted = entry();
   counted.consumes_counters = {{"pf", {{"exclusion-slots", kube::Quantity(5)}}}};
@@ -31,7 +31,7 @@ TEST(EntryValidation, TheFingerprintIsOfAllButWhatItTakesOfCounters) {
   }
 }
 
-TEST(EntryValidation, WhatWasRefusedIsRefusedAsLongAsItStaysTheSame) {
+TEST(EntryValidation, RefusesARefusedEntryWhileItIsUnchanged) {
   const QuarantinedEntries refused = {{entry().name, {content_hash(entry()), "too long"}}};
   EXPECT_EQ(refused_before(entry(), refused), "too long");
   kube::Device other = entry();
@@ -40,7 +40,7 @@ TEST(EntryValidation, WhatWasRefusedIsRefusedAsLongAsItStaysTheSame) {
   EXPECT_EQ(refused_before(entry(), {}), "");
 }
 
-TEST(EntryValidation, WhatOnlyDescribesIsDroppedAloneAndWhatIsVitalHoldsBack) {
+TEST(EntryValidation, DropsDescriptiveAttributesAndHoldsBackForVitalOnes) {
   const auto broken = [] {
     kube::Device out = entry();
     out.attributes["dra.networking/alias"] = std::string(65, 'a');  // 64 is the most

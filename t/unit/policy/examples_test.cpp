@@ -14,7 +14,7 @@
 namespace sliced::policy {
 namespace {
 
-TEST(Examples, AreUnderstood) {
+TEST(Examples, AreValid) {
   size_t policies = 0, attributes = 0, exposures = 0;
   for (const auto& file : std::filesystem::recursive_directory_iterator(SLICED_EXAMPLES)) {
     if (file.path().extension() != ".yaml") continue;

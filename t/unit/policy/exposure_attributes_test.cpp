@@ -95,7 +95,7 @@ std::map<std::string, std::string> own_of(const HostDevice& device,
 using Texts = std::map<std::string, std::string>;
 
 // Turns red when a fact is lost, published as another, under another name or with another type.
-TEST(ExposureAttributes, EachTypeOfDeviceShowsWhatItHas) {
+TEST(ExposureAttributes, ContainThoseOfTheDeviceType) {
   const Texts function{{"resource.kubernetes.io/numaNode", "0"},
                        {"resource.kubernetes.io/pciBusID", "\"0000:03:00.1\""},
                        {"resource.kubernetes.io/pcieRoot", "\"pci0000:00\""},
@@ -164,7 +164,7 @@ TEST(ExposureAttributes, EachTypeOfDeviceShowsWhatItHas) {
     EXPECT_EQ(own_of(everything(row.type)), row.wanted) << hotplug::name_of(row.type);
 }
 
-TEST(ExposureAttributes, UnknownIsAbsent) {
+TEST(ExposureAttributes, OmitUnknownValues) {
   HostDevice link{.type = DeviceType::kBond};
   EXPECT_EQ(own_of(link), (Texts{{"type", "\"bond\""}, {"rdma", "false"}}));
   HostDevice vf{.type = DeviceType::kVf, .numa_node = -1, .admin_mac = "00:00:00:00:00:00"};
@@ -179,7 +179,7 @@ TEST(ExposureAttributes, UnknownIsAbsent) {
       << "the standard attributes know domains of four digits only";
 }
 
-TEST(ExposureAttributes, WhatAVfLacksItsPfSays) {
+TEST(ExposureAttributes, AVfInheritsMissingValuesOfItsPf) {
   hotplug::Inventory inventory;
   inventory.devices["0000:03:00.0"] = {.type = DeviceType::kPf, .eswitch_mode = "switchdev"};
   HostDevice vf{.type = DeviceType::kVf, .pf_link_type = 32, .admin_mac = "02:00:00:00:00:02"};
@@ -192,7 +192,7 @@ TEST(ExposureAttributes, WhatAVfLacksItsPfSays) {
 
 // Red when a selector that asks for free devices (masterBridge == "" && bondMaster == "") finds an enslaved
 // one.
-TEST(ExposureAttributes, AMasterIsABridgeUnlessItIsABond) {
+TEST(ExposureAttributes, AMasterIsABridgeUnlessABond) {
   hotplug::Inventory inventory;
   inventory.devices["bond0"] = {.type = DeviceType::kBond};
   inventory.devices["br0"] = {.type = DeviceType::kBridge};
@@ -210,7 +210,7 @@ TEST(ExposureAttributes, AMasterIsABridgeUnlessItIsABond) {
 }
 
 // Red when a link that goes up and down, or negotiates, writes to the API server.
-TEST(ExposureAttributes, WhatChangesByItselfIsForSelectorsOnly) {
+TEST(ExposureAttributes, ChangingValuesAreForSelectorsOnly) {
   HostDevice up = everything(DeviceType::kPf), down = up;
   down.netdev->oper_state = "down";
   down.netdev->speed_mbps.reset();
@@ -230,7 +230,7 @@ TEST(ExposureAttributes, WhatChangesByItselfIsForSelectorsOnly) {
 }
 
 // The table itself: red when a row has the wrong type, stands twice, or can be set by a policy.
-TEST(ExposureAttributes, TheTableAgreesWithItself) {
+TEST(ExposureAttributes, TheTableIsConsistent) {
   std::set<std::pair<bool, std::string_view>> names;
   const hotplug::Inventory inventory;
   for (const KnownAttribute& known : known_attributes()) {
@@ -279,7 +279,7 @@ TEST(ExposureAttributes, AreDocumented) {
   }
 }
 
-TEST(ExposureAttributes, PluginsArePublishedInBothForms) {
+TEST(ExposureAttributes, ContainPluginsInBothForms) {
   Exposure exposure;
   exposure.plugins = {{"sriov", {}}, {"host-device", {}}};
   const kube::Attributes out =
@@ -307,7 +307,7 @@ Exposure exposure_with(size_t plugins, size_t capacities, size_t additional) {
 
 // Red when an entry is made that the API server refuses, or when the same policy loses other attributes from
 // one decision to the next.
-TEST(ExposureAttributes, AFullEntryLosesTheSameOnesAlwaysAndSaysSo) {
+TEST(ExposureAttributes, AFullEntryDropsTheSameOnesWithANote) {
   const size_t own = published_count_max(DeviceType::kPf);
   std::vector<std::string> notes;
   const kube::Attributes fits =
@@ -336,7 +336,7 @@ TEST(ExposureAttributes, AFullEntryLosesTheSameOnesAlwaysAndSaysSo) {
   EXPECT_EQ(again, notes) << "it does not depend on what is known just now";
 }
 
-TEST(ExposureAttributes, EveryEntryIsTakenByTheServer) {
+TEST(ExposureAttributes, TheServerAcceptsEveryEntry) {
   for (const DeviceType type : kTypes)
     for (const size_t plugins : {0, 1, 8})
       for (const size_t capacities : {0, 1, 8})
@@ -354,7 +354,7 @@ TEST(ExposureAttributes, EveryEntryIsTakenByTheServer) {
         }
 }
 
-TEST(ExposureAttributes, AListIsLeftOutWhereTheServerTakesNone) {
+TEST(ExposureAttributes, OmitListsForServersWithoutLists) {
   Exposure exposure;
   exposure.additional_attributes["example.com/planes"] = std::vector<std::string>{"a"};
   const EntryAttributes entries(kDriver);
@@ -365,7 +365,7 @@ TEST(ExposureAttributes, AListIsLeftOutWhereTheServerTakesNone) {
 }
 
 // Where lists are wanted, the standard attribute alone is one; selectors and the driver's own go on with the number.
-TEST(ExposureAttributes, ANumaNodeIsAListWhereThatIsWanted) {
+TEST(ExposureAttributes, ContainANumaNodeAsAListOnRequest) {
   HostDevice nic = everything(DeviceType::kNic);
   nic.numa_neighbors = {1, 3};
   const EntryAttributes entries(kDriver, /*lists_numa_nodes=*/true);
@@ -414,7 +414,7 @@ Texts dranet_of(const HostDevice& device, const Exposure& exposure = {}) {
 }
 
 // By dranet's pkg/inventory/db.go. Red when a value has another type or meaning there, or when the option adds anything while it is off.
-TEST(ExposureAttributes, DevicesHaveTheAttributesOfDranetWhereTheyAreWanted) {
+TEST(ExposureAttributes, ContainDranetsOnRequest) {
   const Texts any{{"ifName", "\"enp3s0f1\""},
                   {"rdma", "true"},
                   {"mac", "\"02:00:00:00:00:01\""},
@@ -462,7 +462,7 @@ TEST(ExposureAttributes, DevicesHaveTheAttributesOfDranetWhereTheyAreWanted) {
 
 // Red when the option takes the room of what the policy gives or replaces an attribute, or when what is left out depends on what is known
 // just now.
-TEST(ExposureAttributes, AttributesOfDranetHaveTheRoomThatOthersLeave) {
+TEST(ExposureAttributes, DranetsUseTheRemainingRoom) {
   const HostDevice vf = everything(DeviceType::kVf);
   const size_t without = dranet_of(vf).size();
   for (size_t additional = 0; additional < 16; ++additional) {
@@ -492,7 +492,7 @@ TEST(ExposureAttributes, AttributesOfDranetHaveTheRoomThatOthersLeave) {
   EXPECT_EQ(with_dranet(vf, {}, "dra.net").at("dra.net/type"), kube::AttributeValue(std::string("vf")));
 }
 
-TEST(ExposureAttributes, ATextThatIsTooLongIsLeftOutAlone) {
+TEST(ExposureAttributes, OmitATextThatIsTooLong) {
   HostDevice nic = everything(DeviceType::kNic);
   nic.rdma_device = std::string(65, 'r');
   std::vector<std::string> notes;

@@ -80,7 +80,7 @@ struct ExposureBudget : testing::Test {
   }
 };
 
-TEST_F(ExposureBudget, AnswersAreKeptWithTheirSteps) {
+TEST_F(ExposureBudget, CachesAnswersWithTheirSteps) {
   using Is = cel::Answer::Is;
   EXPECT_FALSE(KeptAnswer().is_known());
   for (const Is is : {Is::kTrue, Is::kFalse, Is::kError})
@@ -96,7 +96,7 @@ TEST_F(ExposureBudget, AnswersAreKeptWithTheirSteps) {
 
 // Red when what policies may cost is bounded for each of them alone: sixty of them, each just below the
 // limit.
-TEST_F(ExposureBudget, ManyCostlyPoliciesDoNotHurtTheOthers) {
+TEST_F(ExposureBudget, ExpensivePoliciesDoNotAffectOthers) {
   for (int i = 0; i < 60; ++i)
     add("costly" + std::to_string(i), kCostly + " && " + std::to_string(i) + " >= 0", ", priority: 1000");
   add("plain", "true", ", priority: 1");
@@ -115,7 +115,7 @@ TEST_F(ExposureBudget, ManyCostlyPoliciesDoNotHurtTheOthers) {
 }
 
 // Red when an exclude that takes too much is an exclude no more.
-TEST_F(ExposureBudget, AnExcludeBeyondItsBudgetHoldsBackWhatIsNew) {
+TEST_F(ExposureBudget, AnExcludeBeyondItsBudgetHoldsBackNewEntries) {
   add("exclude", "!(" + kCostly + ")", ", action: exclude");
   add("plain", "true");
   settings.budgets.selectors = {1'000, 1'000};
@@ -135,7 +135,7 @@ TEST_F(ExposureBudget, AnExcludeBeyondItsBudgetHoldsBackWhatIsNew) {
 
 // Red when a selector that is remembered costs nothing: a policy would be used or not by what was there
 // before.
-TEST_F(ExposureBudget, WhatIsRememberedCostsWhatItCostWhenItWasAsked) {
+TEST_F(ExposureBudget, CachedAnswersCostTheirOriginalSteps) {
   add("p", "size(device.attributes[\"dra.networking\"].ifName) > 3");
   const Decision first = decide_now();
   const std::string cel = first.selectors->memory.selectors.at(0);
@@ -157,7 +157,7 @@ TEST_F(ExposureBudget, WhatIsRememberedCostsWhatItCostWhenItWasAsked) {
   }
 }
 
-TEST_F(ExposureBudget, OneTextIsAskedOnceHoweverManyPoliciesHaveIt) {
+TEST_F(ExposureBudget, EvaluatesAnEqualSelectorOfManyPoliciesOnce) {
   for (int i = 0; i < 100; ++i)
     add("p" + std::to_string(i), kCostly, ", exposure: {deviceNameSuffix: -x" + std::to_string(i) + "}");
   const uint64_t once = [&] {
@@ -169,7 +169,7 @@ TEST_F(ExposureBudget, OneTextIsAskedOnceHoweverManyPoliciesHaveIt) {
 }
 
 // Red when as many entries are made as there are policies times devices.
-TEST_F(ExposureBudget, EntriesHaveABudget) {
+TEST_F(ExposureBudget, LimitsEntries) {
   for (int i = 0; i < 100; ++i)
     add("many" + std::to_string(i), "true",
         ", priority: 9, exposure: {deviceNameSuffix: -x" + std::to_string(i) + "}");
@@ -189,7 +189,7 @@ TEST_F(ExposureBudget, EntriesHaveABudget) {
 }
 
 // Red when the entries of a policy cost the same whatever it gives them.
-TEST_F(ExposureBudget, LargeEntriesCountForSeveral) {
+TEST_F(ExposureBudget, CountsLargeEntriesAsSeveral) {
   std::string attributes;
   for (int i = 0; i < 16; ++i)
     attributes += "example.com/k" + std::to_string(i) + ": {string: " + std::string(60, 'x') + "}, ";
@@ -203,7 +203,7 @@ TEST_F(ExposureBudget, LargeEntriesCountForSeveral) {
 }
 
 // Red when answers are kept for as many selectors as there are, times devices.
-TEST_F(ExposureBudget, AnswersThatAreKeptHaveABudget) {
+TEST_F(ExposureBudget, LimitsCachedAnswers) {
   for (int i = 0; i < 30; ++i) add("p" + std::to_string(i), std::to_string(i) + " < 0", ", priority: 9");
   add("last", "true", ", priority: 1");
   add("exclude", "false", ", action: exclude, priority: 0");
@@ -217,7 +217,7 @@ TEST_F(ExposureBudget, AnswersThatAreKeptHaveABudget) {
 }
 
 // Red when a policy for other nodes is compiled here.
-TEST_F(ExposureBudget, APolicyForOtherNodesCostsNothing) {
+TEST_F(ExposureBudget, APolicyForOtherNodesIsFree) {
   add("elsewhere", "nope", ", nodeSelector: {matchLabels: {zone: b}}");
   add("p", "true");
   const Decision decision = decide_now();
@@ -229,7 +229,7 @@ TEST_F(ExposureBudget, APolicyForOtherNodesCostsNothing) {
 }
 
 // Red when compiling has no budget, or what is compiled already is free: a restart would decide otherwise.
-TEST_F(ExposureBudget, CompilingHasABudgetOfItsOwn) {
+TEST_F(ExposureBudget, CompilationHasItsOwnBudget) {
   const std::string deer = "device.driver == \"" + std::string(4'000, 'x') + "\"";
   for (int i = 0; i < 50; ++i) add("deer" + std::to_string(i), deer + " || " + std::to_string(i) + " < 0");
   add("p", "true");
@@ -246,7 +246,7 @@ TEST_F(ExposureBudget, CompilingHasABudgetOfItsOwn) {
   EXPECT_EQ(named(decide_now()), named(anew));
 }
 
-TEST_F(ExposureBudget, WhatIsCompiledIsCompiledOnce) {
+TEST_F(ExposureBudget, CompilesASelectorOnce) {
   add("p", "true");
   const Decision first = decide_now();
   selectors = first.selectors;
@@ -262,7 +262,7 @@ TEST_F(ExposureBudget, WhatIsCompiledIsCompiledOnce) {
 
 // Red when an edit that breaks the expression, which decoding does not see, drops what the exclude said
 // before.
-TEST_F(ExposureBudget, AnExcludeThatNoLongerCompilesGoesOnAsItWas) {
+TEST_F(ExposureBudget, KeepsTheLastCompiledVersionOfAnExclude) {
   add("x", "device.attributes[\"dra.networking\"].ifName == \"eth0\"", ", action: exclude");
   const ExposurePolicy before = decode_exposure_policy(kube::decode_yaml(policies).documents.at(0));
   policies.clear();
@@ -286,7 +286,7 @@ TEST_F(ExposureBudget, AnExcludeThatNoLongerCompilesGoesOnAsItWas) {
 
 // Red when what did not select this node counts as understood: nobody has compiled it, and today's edit, which
 // selects every node, may be an exclude.
-TEST_F(ExposureBudget, WhatWasNeverCompiledHereWasNotUnderstood) {
+TEST_F(ExposureBudget, AnExcludeThatNeverCompiledIsUnreadable) {
   for (const auto& [selector, is_understood] : {std::pair("nope", false), std::pair("true", true)}) {
     policies.clear();
     add("x", selector, ", action: exclude, nodeSelector: {matchLabels: {zone: elsewhere}}");
@@ -306,7 +306,7 @@ TEST_F(ExposureBudget, WhatWasNeverCompiledHereWasNotUnderstood) {
 
 // Red when an answer is worked out to its end however little there is for it: hundreds of policies of which
 // each asks for a million steps at its first device.
-TEST_F(ExposureBudget, WhatIsBegunAndNotDoneIsCountedToo) {
+TEST_F(ExposureBudget, CountsUnfinishedEvaluations) {
   const std::string dear = "lists.range(1000).all(x, lists.range(500).all(y, x + y >= 0))";
   std::vector<CompiledSelector> programs;
   std::vector<Question> questions;
@@ -325,7 +325,7 @@ TEST_F(ExposureBudget, WhatIsBegunAndNotDoneIsCountedToo) {
 }
 
 // Red when what is compiled may take any memory: a pattern of one letter takes sixteen thousand bytes.
-TEST_F(ExposureBudget, CompiledSelectorsHaveABudgetOfMemory) {
+TEST_F(ExposureBudget, LimitsTheMemoryOfCompiledSelectors) {
   for (int i = 0; i < 60; ++i) {
     std::string cel;
     for (int p = 0; p < 100; ++p)
@@ -349,7 +349,7 @@ TEST_F(ExposureBudget, CompiledSelectorsHaveABudgetOfMemory) {
 }
 
 // What `validate` says is what decisions do.
-TEST_F(ExposureBudget, OneSelectorHasAShareOfTheMemory) {
+TEST_F(ExposureBudget, LimitsTheMemoryOfOneSelector) {
   std::string cel = "true";
   for (int p = 0; p < 140; ++p) cel += " || device.driver.matches(\"" + std::to_string(p) + "\")";
   const CompiledSelector compiled = compile_once(cel, std::string(kExposureDriver));
@@ -360,7 +360,7 @@ TEST_F(ExposureBudget, OneSelectorHasAShareOfTheMemory) {
 }
 
 // Red when a decision that nobody waits for any more goes on for ever.
-TEST_F(ExposureBudget, ADecisionIsBrokenOffWhenAsked) {
+TEST_F(ExposureBudget, StopsOnRequest) {
   add("p", "true");
   std::stop_source stop;
   stop.request_stop();
@@ -368,7 +368,7 @@ TEST_F(ExposureBudget, ADecisionIsBrokenOffWhenAsked) {
 }
 
 // What an exclude said before is often what another policy says now. Red when it is compiled for each of them.
-TEST(SelectorCompilerTest, WhatIsCompiledIsNotCompiledAgain) {
+TEST(SelectorCompilerTest, CompilesASelectorOnce) {
   SelectorCompiler compiler("dra.networking", nullptr, WorkBudgets{}.compiling, {});
   compiler.compile({"true"});
   const auto first = compiler.of("true").program;

@@ -105,7 +105,7 @@ SriovPolicy every_vf() {
 }
 
 // Red when a record that is lost takes away what stands: it stood beside whatever the record had named.
-TEST(ExposureDecide, WhatStandsOfTheOtherDriverStaysBesideWhatIsNotKnown) {
+TEST(ExposureDecide, KeepsPublishedEntriesOfTheOtherDriverBesideUnknownOnes) {
   const char* const kPool = "n1/0000-03-00-0";
   const auto in = inputs_of(
       reference_host(),
@@ -122,7 +122,7 @@ TEST(ExposureDecide, WhatStandsOfTheOtherDriverStaysBesideWhatIsNotKnown) {
 }
 
 // Red when a selector is asked anew about an interface that is in a pod: what it reads of it is gone there.
-TEST(ExposureDecide, WhileAnInterfaceIsAwayItsVerdictsStand) {
+TEST(ExposureDecide, KeepsVerdictsWhileAnInterfaceIsInAPod) {
   const char* const kVf = "0000:03:00.2";
   const std::string up = "{selector: {cel: 'device.attributes[\"dra.networking\"].operState == \"up\"'}";
   const auto policies = [&](const std::string& expose, const std::string& exclude) {
@@ -177,7 +177,7 @@ TEST(ExposureDecide, WhileAnInterfaceIsAwayItsVerdictsStand) {
 }
 
 // Decisions are made on a worker while others read the same inputs: under ThreadSanitizer this is the judge.
-TEST(ExposureDecide, WhatIsDecidedFromIsSharedBetweenThreads) {
+TEST(ExposureDecide, SharesInputsBetweenThreads) {
   std::string text;
   for (int i = 0; i < 20; ++i)
     text += policy("p" + std::to_string(i),
@@ -197,7 +197,7 @@ TEST(ExposureDecide, WhatIsDecidedFromIsSharedBetweenThreads) {
   for (const Decision& decision : decisions) EXPECT_EQ(decision.pools, mine.pools);
 }
 
-TEST(ExposureDecide, TheReferenceNode) {
+TEST(ExposureDecide, DecidesTheReferenceNode) {
   std::ifstream file(std::string(SLICED_EXAMPLES) + "/reference-node/policies.yaml");
   std::stringstream text;
   text << file.rdbuf();
@@ -221,7 +221,7 @@ TEST(ExposureDecide, TheReferenceNode) {
   EXPECT_TRUE(decision.notes.empty()) << *decision.notes.begin();
 }
 
-TEST(ExposureDecide, NothingWithoutAPolicy) {
+TEST(ExposureDecide, OffersNothingWithoutAPolicy) {
   const Decision none = decide(inputs_of(reference_host(), {}));
   EXPECT_TRUE(none.pools.at(std::string(kExposureDriver)).empty()) << "no pool of a kind that is not used";
   const Decision decision =
@@ -231,7 +231,7 @@ TEST(ExposureDecide, NothingWithoutAPolicy) {
   EXPECT_EQ(outcome_of(decision, "br-data"), "no-match");
 }
 
-TEST(ExposureDecide, VirtualLinksWantToBeMeant) {
+TEST(ExposureDecide, OffersVirtualLinksOnlyIfSelectedExplicitly) {
   const Decision without = decide(inputs_of(reference_host(), policies_of(policy("p", all()))));
   EXPECT_EQ(outcome_of(without, "br-int"), "no-match");
   const Decision with =
@@ -240,7 +240,7 @@ TEST(ExposureDecide, VirtualLinksWantToBeMeant) {
 }
 
 // Red when a host with DeviceExposurePolicies alone is said to have no policy, or is told of SriovResourcePolicies.
-TEST(ExposureDecide, WithoutSriovResourcePoliciesNothingIsSaidOfThem) {
+TEST(ExposureDecide, OmitsSriovResourcePoliciesIfThereAreNone) {
   const std::string bridges =
       policy("p", R"({selector: {cel: 'device.attributes["dra.networking"].type == "bridge"'}})");
   const Explanation vf = explain(decide(inputs_of(reference_host(), policies_of(bridges))), "0000:03:00.2");
@@ -266,7 +266,7 @@ TEST(ExposureDecide, ExcludeWinsOverEverything) {
 }
 
 // Red when an exclude fails open: the devices for which it was written would be offered.
-TEST(ExposureDecide, AnExcludeThatErrsHidesTheDevice) {
+TEST(ExposureDecide, AFailingExcludeHidesTheDevice) {
   const std::string exclude = policy(
       "hide", R"({action: exclude, selector: {cel: '10 / device.attributes["dra.networking"].numVFs > 3'}})");
   const Decision decision = decide(inputs_of(reference_host(), policies_of(policy("p", all()) + exclude)));
@@ -280,7 +280,7 @@ TEST(ExposureDecide, AnExcludeThatErrsHidesTheDevice) {
       << "an expose that errs does not match";
 }
 
-TEST(ExposureDecide, AnUnreadableExcludeStopsWhatIsNew) {
+TEST(ExposureDecide, AnUnreadableExcludeHoldsBackNewEntries) {
   auto exposures =
       policies_of(policy("p", all()) + policy("broken", "{action: exclude, selector: {cel: 'nope'}}"));
   auto in = inputs_of(reference_host(), exposures, {});
@@ -304,7 +304,7 @@ TEST(ExposureDecide, AnUnreadableExcludeStopsWhatIsNew) {
 }
 
 // Red when whoever asks why is not told which object to mend, of an entry of either kind.
-TEST(ExposureDecide, WhatAnUnreadableExcludeHoldsBackIsSaidWithItsName) {
+TEST(ExposureDecide, NamesTheUnreadableExclude) {
   const auto in = inputs_of(
       reference_host(),
       policies_of(policy("p", all()) + policy("Hide", "{action: exclude, selector: {cel: 'false'}}")),
@@ -314,7 +314,7 @@ TEST(ExposureDecide, WhatAnUnreadableExcludeHoldsBackIsSaidWithItsName) {
     fixture::expect_golden(explain(frozen, device).summary);
 }
 
-TEST(ExposureDecide, PerSuffixTheFirstPolicyWins) {
+TEST(ExposureDecide, TheFirstPolicyWinsPerSuffix) {
   const std::string low = policy("a-low", all(", priority: 1, exposure: {additionalAttributes: {who: low}}"));
   const std::string high =
       policy("b-high", all(", priority: 2, exposure: {additionalAttributes: {who: high}}"));
@@ -330,7 +330,7 @@ TEST(ExposureDecide, PerSuffixTheFirstPolicyWins) {
   ASSERT_EQ(net->counters.size(), 1u) << "one is exclusive";
 }
 
-TEST(ExposureDecide, WhatTheHostUsesIsSharedAtMost) {
+TEST(ExposureDecide, OffersDevicesInHostUseOnlyAsShared) {
   Host host = reference_host();
   host.at("br-data").host_use = "default route through br-data";
   const std::string both = policy("own", all()) + policy("shared", all(", exposure: {deviceNameSuffix: '-m', "
@@ -349,7 +349,7 @@ TEST(ExposureDecide, WhatTheHostUsesIsSharedAtMost) {
   EXPECT_EQ(outcome_of(allowed, "br-data"), "offered");
 }
 
-TEST(ExposureDecide, ABridgeIsNotOfferedForHostDevice) {
+TEST(ExposureDecide, DoesNotOfferABridgeForHostDevice) {
   const Host host = reference_host();
   const auto with = [&](const char* plugins) {
     return decide(inputs_of(
@@ -366,7 +366,7 @@ TEST(ExposureDecide, ABridgeIsNotOfferedForHostDevice) {
   EXPECT_EQ(outcome_of(with("{name: macvlan, exclusive: true}"), "br-data"), "offered");
 }
 
-TEST(ExposureDecide, AHostUsedVfKeepsItsPfFromBeingTaken) {
+TEST(ExposureDecide, AVfInHostUseKeepsItsPfFromAPod) {
   Host host = reference_host();
   host.at("0000:03:00.2").host_use = "enslaved to br-data";
   const Decision decision = decide(inputs_of(host, policies_of(policy("p", all()))));
@@ -375,7 +375,7 @@ TEST(ExposureDecide, AHostUsedVfKeepsItsPfFromBeingTaken) {
   EXPECT_EQ(pf0->counters[0].counters.at("exclusion-slots"), kube::Quantity(8)) << "of 9, which the PF takes";
 }
 
-TEST(ExposureDecide, OneFunctionOneDriver) {
+TEST(ExposureDecide, OffersAFunctionByOneDriver) {
   const Decision decision =
       decide(inputs_of(reference_host(), policies_of(policy("p", all())), {every_vf()}));
   EXPECT_EQ(outcome_of(decision, "0000:03:00.2"), "offered");
@@ -387,7 +387,7 @@ TEST(ExposureDecide, OneFunctionOneDriver) {
   EXPECT_EQ(outcome_of(shared, kPf0), "offered") << "a shared persona takes no VF away";
 }
 
-TEST(ExposureDecide, WithoutCountersOneSideIsHeldBack) {
+TEST(ExposureDecide, HoldsBackOneSideWithoutCounters) {
   auto in = inputs_of(reference_host(), policies_of(policy("p", all())));
   in->settings.counters = false;
   const Decision decision = decide(in);
@@ -412,7 +412,7 @@ TEST(ExposureDecide, WithoutCountersOneSideIsHeldBack) {
 }
 
 // As many entries as there is room for, all offered already. Takes minutes when each is held against each.
-TEST(ExposureDecide, WithoutCountersAPoolMayBeLarge) {
+TEST(ExposureDecide, AllowsALargePoolWithoutCounters) {
   Host host;
   for (int i = 0; i < 10'000; ++i) host.add({.type = DeviceType::kVlan}, "vlan" + std::to_string(i));
   const std::string shared = ", exposure: {allowMultipleAllocations: true, deviceNameSuffix: ";
@@ -427,7 +427,7 @@ TEST(ExposureDecide, WithoutCountersAPoolMayBeLarge) {
 
 // An entry that comes into a group while it may be allocated excludes the others from now on, also when it is
 // held back itself and nobody is told of its new group.
-TEST(ExposureDecide, WithoutCountersWhatIsHeldHasTodaysGroupToo) {
+TEST(ExposureDecide, AllocatedEntriesKeepTheirGroupWithoutCounters) {
   const auto shared = [](const std::string& suffix) {
     return all(", exposure: {deviceNameSuffix: '" + suffix +
                "', exclusionGroup: rx, allowMultipleAllocations: true}");
@@ -453,7 +453,7 @@ TEST(ExposureDecide, WithoutCountersWhatIsHeldHasTodaysGroupToo) {
 
 // A daemon that starts finds both in slices, and of neither a group. Red when each of them counts as one of
 // the other's group: a restart takes one away.
-TEST(ExposureDecide, WithoutCountersARestartLeavesWhatStandsTogether) {
+TEST(ExposureDecide, ARestartKeepsPublishedEntriesTogetherWithoutCounters) {
   const auto shared = [](const std::string& suffix, const std::string& group) {
     return all(", exposure: {deviceNameSuffix: '" + suffix + "', exclusionGroup: " + group +
                ", allowMultipleAllocations: true}");
@@ -487,7 +487,7 @@ TEST(ExposureDecide, WithoutCountersARestartLeavesWhatStandsTogether) {
 
 // Between its appearance and the link to its PF a VF looks like a function of its own. Red when its entry
 // moves to the pool of those: nothing there excludes its PF.
-TEST(ExposureDecide, NoFunctionIsInTwoPools) {
+TEST(ExposureDecide, PutsAFunctionIntoOnePool) {
   auto in = inputs_of(reference_host(), policies_of(policy("p", all())));
   in->holdings["n1/0000-03-00-0"] = {
       {.entry = "0000-03-00-2", .device = "0000:03:00.2", .base = "0000-03-00-2"}};
@@ -503,7 +503,7 @@ TEST(ExposureDecide, NoFunctionIsInTwoPools) {
 // A Node's name has up to 253 bytes, and so has a pool's, with what stands behind the node's. Red when the
 // server would refuse a pool of a node whose name is long, when two nodes have one pool, or when a name that
 // fits is not the node's.
-TEST(ExposureDecide, PoolNamesFitWhateverTheNodeIsCalled) {
+TEST(ExposureDecide, PoolNamesFitForAnyNodeName) {
   const HostDevice pf{.type = DeviceType::kPf, .pci = PciAddress::decode("0000:03:00.0")};
   const HostDevice bridge{.type = DeviceType::kBridge};
   for (size_t size = 1; size <= 253; ++size) {
@@ -523,7 +523,7 @@ TEST(ExposureDecide, PoolNamesFitWhateverTheNodeIsCalled) {
   }
 }
 
-TEST(ExposureDecide, AShortenedPoolNameIsSaid) {
+TEST(ExposureDecide, ReportsAShortenedPoolName) {
   auto in = inputs_of(reference_host(), policies_of(policy("p", all())));
   const auto said = [&] {
     const Decision decision = decide(in);
@@ -537,7 +537,7 @@ TEST(ExposureDecide, AShortenedPoolNameIsSaid) {
 }
 
 // An evaluation is bounded, and so is the sum over all devices: red when a policy may cost what it likes.
-TEST(ExposureDecide, ACostlyPolicyIsNotUsed) {
+TEST(ExposureDecide, DoesNotUseAnExpensivePolicy) {
   Host host;
   for (int i = 0; i < 200; ++i) host.add({.type = DeviceType::kBridge}, "br" + std::to_string(i));
   const std::string costly = "lists.range(10000).all(x, x >= 0)";
@@ -557,7 +557,7 @@ TEST(ExposureDecide, ACostlyPolicyIsNotUsed) {
   EXPECT_EQ(entries_of(exclude).size(), 0u) << "an exclude that cannot be used may mean everything";
 }
 
-TEST(ExposureDecide, NamesOfLinksAreLabelsOfTheirOwn) {
+TEST(ExposureDecide, NamesOfLinksAreUniqueLabels) {
   Host host;
   for (const char* name : {"eth0.100", "eth0-100", "Br_Data", "0000-03-00-0", "br"})
     host.add({.type = DeviceType::kBridge}, name);

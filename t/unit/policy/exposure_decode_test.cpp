@@ -33,7 +33,7 @@ kube::Capacity capacity(const char* value, const char* default_, std::optional<k
 }
 
 // Turns red when a field is lost, read as another, or has another default.
-TEST(ExposurePolicy, EveryFieldIsRead) {
+TEST(ExposurePolicy, DecodesEveryField) {
   const ExposurePolicy policy = policy_of(R"(
   nodeSelector: {matchLabels: {zone: a}}
   priority: 7
@@ -88,7 +88,7 @@ TEST(ExposurePolicy, EveryFieldIsRead) {
   EXPECT_GT(policy.selector.line, 5);
 }
 
-TEST(ExposurePolicy, DefaultsAreThoseOfTheKind) {
+TEST(ExposurePolicy, HasTheDefaultsOfTheCrd) {
   const ExposurePolicy policy = policy_of(kSelector);
   EXPECT_EQ(said(policy), "");
   EXPECT_EQ(policy.priority, 100);
@@ -100,7 +100,7 @@ TEST(ExposurePolicy, DefaultsAreThoseOfTheKind) {
 
 // Turns red when a claim that does not name a capacity would take all of it (no default), or when status
 // counts.
-TEST(ExposurePolicy, ASharedPersonaAlwaysHasACapacityWithADefault) {
+TEST(ExposurePolicy, ASharedPersonaHasACapacityWithADefault) {
   const struct {
     const char* why;
     const char* exposure;
@@ -177,7 +177,7 @@ std::string with_attribute(const std::string& inner) {
   return with_exposure("additionalAttributes: {" + inner + "}");
 }
 
-TEST(ExposurePolicy, UnknownFieldsAreProblemsAtEveryLevel) {
+TEST(ExposurePolicy, ReportsUnknownFieldsAtEveryLevel) {
   expect_refused({
       {std::string(kSelector) + "  exposures: {}", "spec.exposures", {"did you mean exposure"}},
       {"  selector: {cell: 'true'}", "spec.selector.cell", {"did you mean cel"}},
@@ -196,7 +196,7 @@ TEST(ExposurePolicy, UnknownFieldsAreProblemsAtEveryLevel) {
 }
 
 // Red when an exclude that stands beside spec, under a name that is almost its, is lost without a word.
-TEST(ExposurePolicy, WhatStandsBesideSpecMayBeAnAction) {
+TEST(ExposurePolicy, AFieldBesideSpecMayBeAnAction) {
   const ExposurePolicy policy = policy_of(std::string(kSelector) + "status: {}\nSpec: {action: exclude}\n");
   ASSERT_EQ(policy.problems.size(), 1u);
   EXPECT_EQ(policy.problems.front().field, "Spec");
@@ -204,7 +204,7 @@ TEST(ExposurePolicy, WhatStandsBesideSpecMayBeAnAction) {
   EXPECT_EQ(policy.action, ExposureAction::kUnknown);
 }
 
-TEST(ExposurePolicy, OfTheSpecWhatIsNotUnderstoodIsAProblemThatNamesTheRemedy) {
+TEST(ExposurePolicy, ReportsInvalidSpecsWithARemedy) {
   expect_refused({
       {"  priority: 1", "spec.selector", {"missing", "cel"}},
       {"  selector: {cel: ' '}", "spec.selector.cel", {"missing", "\"true\""}},
@@ -226,7 +226,7 @@ TEST(ExposurePolicy, OfTheSpecWhatIsNotUnderstoodIsAProblemThatNamesTheRemedy) {
   });
 }
 
-TEST(ExposurePolicy, NamesThatCannotBeAreProblemsThatNameTheRemedy) {
+TEST(ExposurePolicy, ReportsInvalidNamesWithARemedy) {
   expect_refused({
       {with_exposure("deviceNameSuffix: '-Macvlan'"),
        "spec.exposure.deviceNameSuffix",
@@ -242,7 +242,7 @@ TEST(ExposurePolicy, NamesThatCannotBeAreProblemsThatNameTheRemedy) {
   });
 }
 
-TEST(ExposurePolicy, CapacitiesThatCannotBeAreProblemsThatNameTheRemedy) {
+TEST(ExposurePolicy, ReportsInvalidCapacitiesWithARemedy) {
   expect_refused({
       {with_exposure("capacity: {c: }"), kCapacity + ".value", {"missing"}},
       {with_exposure("capacity: {c: 64}"), kCapacity, {"expected a map"}},
@@ -293,7 +293,7 @@ TEST(ExposurePolicy, CapacitiesThatCannotBeAreProblemsThatNameTheRemedy) {
   });
 }
 
-TEST(ExposurePolicy, PluginsThatCannotBeAreProblemsThatNameTheRemedy) {
+TEST(ExposurePolicy, ReportsInvalidPluginsWithARemedy) {
   expect_refused({
       {with_plugin("{exclusive: true}"), kPlugins + "[0].name", {"macvlan"}},
       {with_plugin("{name: 'mac,vlan'}"), kPlugins + "[0].name", {"mac,vlan", "letters"}},
@@ -351,7 +351,7 @@ TEST(ExposurePolicy, PluginsThatCannotBeAreProblemsThatNameTheRemedy) {
   });
 }
 
-TEST(ExposurePolicy, AttributesThatCannotBeAreProblemsThatNameTheRemedy) {
+TEST(ExposurePolicy, ReportsInvalidAttributesWithARemedy) {
   expect_refused({
       {with_attribute("a: 5"), kAttributes + "[a]", {"in quotes", "{int: 5}"}},
       {with_attribute("a: {int: 5, bool: true}"), kAttributes + "[a]", {"exactly one"}},
@@ -371,7 +371,7 @@ TEST(ExposurePolicy, AttributesThatCannotBeAreProblemsThatNameTheRemedy) {
   });
 }
 
-TEST(ExposurePolicy, AKeyWithoutADomainIsTheDriversAndSoAreItsReservedOnes) {
+TEST(ExposurePolicy, AKeyWithoutADomainBelongsToTheDriver) {
   const auto yaml = kube::decode_yaml(
       "metadata: {name: p}\nspec: {selector: {cel: 'true'}, exposure: {additionalAttributes: {a: x, "
       "dra.networking/ifName: z}}}");
@@ -382,7 +382,7 @@ TEST(ExposurePolicy, AKeyWithoutADomainIsTheDriversAndSoAreItsReservedOnes) {
 
 // A policy that is not understood may still be an exclude: then what it may hide must not be offered anew.
 // Red when a misspelt exclude is taken for an expose, or a misspelt expose holds a node back.
-TEST(ExposurePolicy, WhatCannotBeReadSaysWhetherItMayBeAnExclude) {
+TEST(ExposurePolicy, AnInvalidPolicyMayBeAnExclude) {
   const struct {
     const char* spec;
     ExposureAction wanted;
@@ -411,7 +411,7 @@ TEST(ExposurePolicy, WhatCannotBeReadSaysWhetherItMayBeAnExclude) {
 
 // Red when an exclude that is half understood holds back fewer nodes than it may mean, or nodes that it
 // cannot mean.
-TEST(ExposurePolicy, TheNodeSelectorIsKeptWhenItAloneIsUnderstood) {
+TEST(ExposurePolicy, KeepsAValidNodeSelectorOfAnInvalidPolicy) {
   const ExposurePolicy kept =
       policy_of("  action: exclude\n  nodeSelector: {zone: a}\n  selector: {cell: x}");
   EXPECT_FALSE(kept.problems.empty());
@@ -425,13 +425,13 @@ TEST(ExposurePolicy, TheNodeSelectorIsKeptWhenItAloneIsUnderstood) {
   EXPECT_TRUE(match_node(lost.node_selector, {"n", {{"zone", "b"}}}).matched);
 }
 
-TEST(ExposurePolicy, StatusIsNotRead) {
+TEST(ExposurePolicy, IgnoresStatus) {
   const auto yaml =
       kube::decode_yaml("metadata: {name: p}\nspec: {selector: {cel: 'true'}}\nstatus: {spec: 7}");
   EXPECT_EQ(said(decode_exposure_policy(yaml.documents.at(0))), "");
 }
 
-TEST(ExposurePolicy, WhatIsProbablyNotMeantIsWarnedOf) {
+TEST(ExposurePolicy, WarnsAboutProbableMistakes) {
   const struct {
     const char* spec;
     std::vector<std::string> fields;

@@ -76,7 +76,7 @@ std::string shown(const PoolMembers& pool, const std::vector<std::string>& chose
   return out;
 }
 
-TEST(Exclusion, CountersAllowWhatMayBeAndNothingElse) {
+TEST(Exclusion, CountersAllowExactlyTheValidCombinations) {
   std::mt19937 dice(7);
   int refused = 0, granted = 0, with_withdrawn = 0, with_groups = 0;
   for (int round = 0; round < 4000; ++round) {
@@ -121,7 +121,7 @@ TEST(Exclusion, CountersAllowWhatMayBeAndNothingElse) {
 }
 
 // What groups are for. Red when the entry of a PF, or a counter, depends on how many VFs there are.
-TEST(Exclusion, WithGroupsAVfChangesNoOtherEntry) {
+TEST(Exclusion, WithGroupsAVfAffectsNoOtherEntry) {
   PoolMembers pool{.pf = kPf, .vfs = {{"v0"}}, .uses_groups = true};
   pool.personas = {{"pf-all", kPf, "pf", true}, {"v0", "v0", "v0"}};
   const Exclusion one_vf = exclude(pool);
@@ -136,7 +136,7 @@ TEST(Exclusion, WithGroupsAVfChangesNoOtherEntry) {
             (std::vector<kube::CounterConsumption>{{"pf", {{"parts", kube::Quantity(1)}}, {"parts"}}}));
 }
 
-TEST(Exclusion, ClaimsOfAPoolAnswerAsEachOfThemWould) {
+TEST(Exclusion, ClaimsOfAPoolMatchThoseOfEachEntry) {
   std::mt19937 dice(11);
   int yes = 0, no = 0;
   for (int round = 0; round < 2000; ++round) {
@@ -157,7 +157,7 @@ TEST(Exclusion, ClaimsOfAPoolAnswerAsEachOfThemWould) {
   EXPECT_GT(no, 1000);
 }
 
-TEST(Exclusion, NoCountersWhereNothingExcludes) {
+TEST(Exclusion, AddsNoCountersWithoutExclusion) {
   PoolMembers pool{.pf = kPf, .vfs = {{"v0"}, {"v1"}}};
   pool.personas = {{"v0", "v0", "v0"}, {"v1", "v1", "v1"}};
   EXPECT_TRUE(exclude(pool).counters.empty()) << "VFs alone";
@@ -191,7 +191,7 @@ struct ContestedRow {
   std::set<std::string> contested;
 };
 
-TEST(Exclusion, WhatAnEditPutsIntoOneGroupWhileBothMayBeAllocated) {
+TEST(Exclusion, HandlesAnEditThatMergesAllocatedGroups) {
   const auto share = [](const char* name, const char* group, bool is_contested = false) {
     return Holding{.entry = name,
                    .device = kPf,
@@ -243,7 +243,7 @@ TEST(Exclusion, WhatAnEditPutsIntoOneGroupWhileBothMayBeAllocated) {
   }
 }
 
-TEST(Exclusion, WithoutCountersTheFirstStays) {
+TEST(Exclusion, KeepsTheFirstWithoutCounters) {
   const std::vector<Holding> order = {
       {"v0", "v0", "v0"}, {"pf", kPf, "pf", true}, {"v1", "v1", "v1"}, {"pf-macvlan", kPf, "pf", false}};
   EXPECT_EQ(without_conflict(order, kPf), (std::vector<std::string>{"v0", "v1", "pf-macvlan"}));

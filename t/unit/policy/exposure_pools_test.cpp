@@ -86,7 +86,7 @@ TEST_F(ExposurePoolsTest, AScalableFunctionAndItsPfExcludeEachOther) {
   }
 }
 
-TEST_F(ExposurePoolsTest, WhatExcludesEachOtherIsCounted) {
+TEST_F(ExposurePoolsTest, CountsMutualExclusion) {
   offer(kVf);
   offer(kPf);
   finish();
@@ -100,7 +100,7 @@ TEST_F(ExposurePoolsTest, WhatExcludesEachOtherIsCounted) {
   EXPECT_EQ(out.offered.at(kPool).size(), 2u);
 }
 
-TEST_F(ExposurePoolsTest, WhatIsWithdrawnStillCounts) {
+TEST_F(ExposurePoolsTest, CountsWithdrawnEntries) {
   in.holdings[kPool] = {holding_of_function(kPf)};
   offer(kVf);
   finish();
@@ -112,21 +112,21 @@ TEST_F(ExposurePoolsTest, WhatIsWithdrawnStillCounts) {
       << *out.waits.begin();
 }
 
-TEST_F(ExposurePoolsTest, ThePoolOfWhatIsWithdrawnStaysWithoutEntries) {
+TEST_F(ExposurePoolsTest, KeepsThePoolOfWithdrawnEntries) {
   in.holdings[kPool] = {holding_of_function(kVf)};
   finish();
   ASSERT_NE(pool(), nullptr);
   EXPECT_TRUE(pool()->devices.empty() && pool()->excludes.empty());
 }
 
-TEST_F(ExposurePoolsTest, WithADeviceGoesWhatWasWithdrawnOfIt) {
+TEST_F(ExposurePoolsTest, DropsWithdrawnEntriesOfARemovedDevice) {
   in.holdings[kPool] = {holding_of_function(kVf)};
   inventory->devices.erase("0000:03:00.2");
   finish();
   EXPECT_EQ(pool(), nullptr);
 }
 
-TEST_F(ExposurePoolsTest, WithoutCountersVfsStandAndTheWholeWaits) {
+TEST_F(ExposurePoolsTest, WithoutCountersVfsStayAndTheWholePfWaits) {
   in.settings.counters = false;
   offer(kPf);
   offer(kVf);
@@ -140,7 +140,7 @@ TEST_F(ExposurePoolsTest, WithoutCountersVfsStandAndTheWholeWaits) {
 
 // Who leaves a group has it for one decision more. Red when nobody asks for the next one: what the group kept out
 // waits for an event that has nothing to do with it.
-TEST_F(ExposurePoolsTest, WithoutCountersAnotherGroupIsDecidedOnceMore) {
+TEST_F(ExposurePoolsTest, DecidesAnotherGroupOnceMoreWithoutCounters) {
   in.settings.counters = false;
   const auto share = [](const std::string& suffix, const std::string& group) {
     return Holding{kPf + suffix, "0000:03:00.0", kPf, false, group};
@@ -161,7 +161,7 @@ TEST_F(ExposurePoolsTest, WithoutCountersAnotherGroupIsDecidedOnceMore) {
   EXPECT_FALSE(out.is_regrouped) << "there is no end of it";
 }
 
-TEST_F(ExposurePoolsTest, OfAPoolInDoubtNothingCanBeGivenAway) {
+TEST_F(ExposurePoolsTest, OffersNothingOfAnUnverifiedPool) {
   in.unverified.is_any = true;
   in.holdings[kPool] = {holding_of_function(kVf)};
   offer(kVf);
@@ -172,7 +172,7 @@ TEST_F(ExposurePoolsTest, OfAPoolInDoubtNothingCanBeGivenAway) {
 }
 
 // Whoever starts would unverified it by itself. Red when each start writes that down, and takes it back.
-TEST_F(ExposurePoolsTest, DoubtAloneIsChargedAndNotWritten) {
+TEST_F(ExposurePoolsTest, ReservesAnUnverifiedPoolWithoutWriting) {
   in.unverified.is_any = true;
   wanted = {kPool};
   finish();
@@ -181,7 +181,7 @@ TEST_F(ExposurePoolsTest, DoubtAloneIsChargedAndNotWritten) {
 }
 
 // Red when the empty pool of links is published with a record of nothing, or is called unverified for ever.
-TEST_F(ExposurePoolsTest, APoolOfWhichNoEntryIsWantedIsNotUnverified) {
+TEST_F(ExposurePoolsTest, APoolWithoutDesiredEntriesIsNotUnverified) {
   PolicySet policies;
   policies.exposures.emplace_back(ExposurePolicy{});
   in.policies = std::make_shared<const PolicySet>(policies);
@@ -206,7 +206,7 @@ TEST_F(ExposurePoolsTest, AnUnknownRecordIsReportedOnceAnEntryIsWanted) {
   EXPECT_TRUE(out.waits.begin()->starts_with("a list of all ResourceClaims")) << *out.waits.begin();
 }
 
-TEST_F(ExposurePoolsTest, DoubtIsWrittenWithWhatIsKnown) {
+TEST_F(ExposurePoolsTest, WritesUnverifiedWithKnownReservations) {
   in.unverified.is_any = true;
   in.holdings[kPool] = {holding_of_function(kVf)};
   wanted = {kPool};

@@ -58,7 +58,7 @@ struct ExposureResolve : testing::Test {
 
 constexpr const char *kFirst = "0000:03:00.0", *kSecond = "0000:03:01.0";
 
-TEST_F(ExposureResolve, OfEachSuffixTheFirstByPriorityAndNameWins) {
+TEST_F(ExposureResolve, TheFirstByPriorityAndNameWinsPerSuffix) {
   add("b", "true");
   add("a", "true");
   add("low", "true", ", priority: 1");
@@ -71,7 +71,7 @@ TEST_F(ExposureResolve, OfEachSuffixTheFirstByPriorityAndNameWins) {
   EXPECT_EQ(of(kFirst).personas.at(0).waits_for, -1);
 }
 
-TEST_F(ExposureResolve, ExcludesComeFirst) {
+TEST_F(ExposureResolve, AppliesExcludesFirst) {
   add("all", "true", ", priority: 1000");
   add("none", "device.attributes[\"dra.networking\"].ifName == \"eth1\"", ", action: exclude");
   run();
@@ -82,7 +82,7 @@ TEST_F(ExposureResolve, ExcludesComeFirst) {
   EXPECT_EQ(winners(kFirst), Names{"all"});
 }
 
-TEST_F(ExposureResolve, WhoeverWouldOfferMoreThanThereIsRoomForOffersNothing) {
+TEST_F(ExposureResolve, AnExposeBeyondTheLimitOffersNothing) {
   add("many", "device.attributes[\"dra.networking\"].type == \"nic\"");
   add("one", "device.attributes[\"dra.networking\"].ifName == \"eth1\"",
       ", exposure: {deviceNameSuffix: -x}");
@@ -94,7 +94,7 @@ TEST_F(ExposureResolve, WhoeverWouldOfferMoreThanThereIsRoomForOffersNothing) {
   EXPECT_EQ(name_of(problems.begin()->first), "many");
 }
 
-TEST_F(ExposureResolve, PoliciesForOtherNodesAreNotAsked) {
+TEST_F(ExposureResolve, SkipsPoliciesForOtherNodes) {
   add("elsewhere", "true", ", nodeSelector: {matchLabels: {zone: b}}, priority: 900");
   add("here", "true");
   run();

@@ -32,7 +32,7 @@ Selection select(const std::string& expression, const HostDevice& device) {
 std::string of(const std::string& attribute) { return "device.attributes[\"dra.networking\"]." + attribute; }
 
 // Red when an absent fact is an error, as it is for a DeviceClass: masterBridge == "" would select nothing.
-TEST(HostSelector, WhatADeviceLacksReadsAsItsZeroValue) {
+TEST(HostSelector, MissingFieldsHaveTheirZeroValue) {
   const HostDevice vf = a_vf();
   HostDevice bridge{.id = {"br0"}, .type = DeviceType::kBridge};
   for (const std::string& holds : std::vector<std::string>{
@@ -53,7 +53,7 @@ TEST(HostSelector, WhatADeviceLacksReadsAsItsZeroValue) {
 
 // A kernel update has renamed interfaces; the former names are alternative ones. Red when a policy that names them selects nothing, when one
 // that leaves them out offers them, and when a prefix of a name that nobody uses selects a device.
-TEST(HostSelector, NamesOfInterfacesEqualAlternativeOnes) {
+TEST(HostSelector, InterfaceNamesEqualAlternativeNames) {
   hotplug::Inventory inventory;
   HostDevice& bridge = inventory.devices["br-new"] = {.id = {"br-new"}, .type = DeviceType::kBridge};
   bridge.bridge_type = "linux";
@@ -99,7 +99,7 @@ TEST(HostSelector, NamesOfInterfacesEqualAlternativeOnes) {
   EXPECT_TRUE(selects(of("parentIfName") + " == \"ens7f0\"", "vlan5"));
 }
 
-TEST(HostSelector, UnknownNamesAreRefusedWithTheNearestOne) {
+TEST(HostSelector, SuggestsTheNearestName) {
   const struct {
     std::string expression, says;
   } rows[] = {
@@ -119,7 +119,7 @@ TEST(HostSelector, UnknownNamesAreRefusedWithTheNearestOne) {
         << row.expression << ": " << select(row.expression, a_vf()).error;
 }
 
-TEST(HostSelector, ErrorsOfAnEvaluationSayWhere) {
+TEST(HostSelector, ErrorsHaveAPosition) {
   const Selection wrong = select("1 / " + of("mtu") + " == 1", a_vf());
   EXPECT_EQ(wrong.is, cel::Answer::Is::kError);
   EXPECT_NE(wrong.error.find("(column 3)"), std::string::npos) << wrong.error;

@@ -17,7 +17,7 @@ const std::set<Outcome> kOfPolicies = {
     Outcome::kNoMatch,       Outcome::kExcluded,   Outcome::kExcludeUnknown,
     Outcome::kExposeUnknown, Outcome::kNoCounters, Outcome::kMatchUnknown};
 
-TEST(Gates, EachOutcomeIsOneGatesOrThePolicies) {
+TEST(Gates, EachOutcomeBelongsToOneGateOrPolicy) {
   std::set<std::string_view> names;
   for (const GateKind& gate : all_gates()) {
     EXPECT_TRUE(names.insert(gate.name).second) << gate.name;
@@ -73,7 +73,7 @@ struct World {
 };
 
 // Reasons are added from the last to the first: each hides those behind it.
-TEST(Gates, TheFirstThatSaysNoDecides) {
+TEST(Gates, TheFirstRejectionDecides) {
   World world;
   EXPECT_EQ(world.said(), "");
   EXPECT_EQ(world.drafts, 1);
@@ -105,7 +105,7 @@ TEST(Gates, TheFirstThatSaysNoDecides) {
 }
 
 // What the kernel refuses with "netns is immutable". Red when a pod gets a claim that fails at ADD for ever.
-TEST(Gates, WhatTheKernelDoesNotMoveIsOfferedForNoPluginThatMoves) {
+TEST(Gates, OffersImmovableInterfacesForNoMovingPlugin) {
   using Type = hotplug::DeviceType;
   for (const Type type :
        {Type::kPf, Type::kVf, Type::kNic, Type::kBridge, Type::kVlan, Type::kBond, Type::kVirtual})
@@ -122,7 +122,7 @@ TEST(Gates, WhatTheKernelDoesNotMoveIsOfferedForNoPluginThatMoves) {
 }
 
 // The kernel reports it since Linux 6.15: its answer decides, whatever the type.
-TEST(Gates, TheKernelsAnswerDecidesWhetherAnInterfaceMoves) {
+TEST(Gates, TheKernelReportsWhetherAnInterfaceMoves) {
   using Type = hotplug::DeviceType;
   for (const Type type : {Type::kPf, Type::kVf, Type::kBond, Type::kVirtual})
     for (const bool is_immutable : {false, true}) {
@@ -136,7 +136,7 @@ TEST(Gates, TheKernelsAnswerDecidesWhetherAnInterfaceMoves) {
     }
 }
 
-TEST(Gates, BothKindsAskTheSame) {
+TEST(Gates, BothTypesUseTheSameGates) {
   for (const PolicyType kind : {PolicyType::kSriov, PolicyType::kExposure}) {
     World world;
     world.kind = kind;
@@ -154,7 +154,7 @@ TEST(Gates, BothKindsAskTheSame) {
 }
 
 // Red when what was offered in this boot goes, or when the name of the other kind's entry counts.
-TEST(Gates, BeforeTheNodeIsConfiguredOnlyWhatWasOfferedInThisBootPasses) {
+TEST(Gates, PassesOnlyEntriesOfThisBootBeforeTheNodeIsConfigured) {
   for (const PolicyType kind : {PolicyType::kSriov, PolicyType::kExposure}) {
     World world;
     world.kind = kind;
@@ -168,7 +168,7 @@ TEST(Gates, BeforeTheNodeIsConfiguredOnlyWhatWasOfferedInThisBootPasses) {
   }
 }
 
-TEST(Gates, WhatIsSharedAsksWhetherTheClusterCanShare) {
+TEST(Gates, SharedEntriesNeedServerSupport) {
   World world;
   world.is_exclusive = false;
   world.vf.host_use = "enslaved to br0";
@@ -178,7 +178,7 @@ TEST(Gates, WhatIsSharedAsksWhetherTheClusterCanShare) {
 }
 
 // Red when what prepare would refuse is offered, or when what it would hand over is held back.
-TEST(Gates, WhatNeedsADeviceThatIsNotReturnedIsHeldBack) {
+TEST(Gates, HoldsBackADependentOfAnUnreturnedDevice) {
   World world;
   world.vf.pf = hotplug::PciAddress{0, 3, 0, 0};
   const auto held = [&](Holding holding, const std::string& pf = "0000:03:00.0") {
@@ -210,7 +210,7 @@ TEST(Gates, WhatNeedsADeviceThatIsNotReturnedIsHeldBack) {
 }
 
 // The checkpoint is lost, and a claim is known from its CDI spec alone. Red when a link is offered that prepare refuses.
-TEST(Gates, LinksOfAClaimThatOnlyItsCdiSpecNamesAreHeldBack) {
+TEST(Gates, HoldsBackLinksOfAClaimKnownByItsCdiSpec) {
   World world;
   world.vf = {.id = {"br0"}, .type = hotplug::DeviceType::kBridge};
   const auto held = [&](const std::string& base, const std::string& suffix, bool is_exclusive,
@@ -236,7 +236,7 @@ TEST(Gates, LinksOfAClaimThatOnlyItsCdiSpecNamesAreHeldBack) {
 }
 
 // Of a device that no claim has, whose original settings are not restored (kubelet's unrestored_of()): its entry has no name there.
-TEST(Gates, WhatNeedsADeviceThatIsNotRestoredIsHeldBack) {
+TEST(Gates, HoldsBackADependentOfAnUnrestoredDevice) {
   World world;
   const std::string own = world.vf.id.text, pf = "0000:03:00.0";
   world.vf.pf = hotplug::PciAddress{0, 3, 0, 0};

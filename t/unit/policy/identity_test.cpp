@@ -16,7 +16,7 @@ std::string hashed(const std::string& label, const std::string& interface) {
   return label + "-" + hex(stable_hash(interface), 6);
 }
 
-TEST(LinkLabel, IsADnsLabelThatIsNoFunctions) {
+TEST(LinkLabel, IsADnsLabelUnlikeAFunction) {
   const struct {
     const char *interface, *label;
     bool is_hashed;
@@ -54,7 +54,7 @@ hotplug::Inventory inventory_of(const std::vector<std::string>& links) {
   return out;
 }
 
-TEST(LinkNames, OfLinksThatFallTogetherThePublishedOneKeepsItsName) {
+TEST(LinkNames, OfCollidingLinksThePublishedOneKeepsItsName) {
   const auto inventory = inventory_of({"eth0-100", "eth0.100"});
   EXPECT_EQ(link_names(inventory, {}),
             (Names{{"eth0-100", "eth0-100"}, {"eth0.100", hashed("eth0-100", "eth0.100")}}));
@@ -63,7 +63,7 @@ TEST(LinkNames, OfLinksThatFallTogetherThePublishedOneKeepsItsName) {
 }
 
 // Red when a link takes over the name that another has by its hash.
-TEST(LinkNames, NobodyTakesTheNameThatAnotherHasByItsHash) {
+TEST(LinkNames, NeverReusesTheHashedNameOfAnother) {
   const std::string twin = hashed("ab-1", "ab.1");
   const auto inventory = inventory_of({"ab-1", "ab.1", twin});
   const auto unpublished = link_names(inventory, {});
@@ -77,7 +77,7 @@ TEST(LinkNames, NobodyTakesTheNameThatAnotherHasByItsHash) {
 }
 
 // What is written as a name is read back, with whatever suffix.
-TEST(FunctionName, NamesItsFunction) {
+TEST(FunctionName, IdentifiesItsFunction) {
   for (const PciAddress& function : {PciAddress{0, 3, 0, 2}, PciAddress{0x10000, 0xe1, 0x1f, 7}})
     for (const char* suffix : {"", "-macvlan", "x"})
       EXPECT_EQ(function_named_by(function_name(function) + suffix), function) << suffix;
@@ -105,7 +105,7 @@ TEST(PoolNames, AreThoseOfThePf) {
   EXPECT_EQ(exposure_pool_name("n1", orphan), "n1/net");
 }
 
-TEST(FindDevice, AlternativeNamesCountWhereNoInterfaceHasThatName) {
+TEST(FindDevice, MatchesAlternativeNamesIfNoInterfaceHasTheName) {
   hotplug::Inventory inventory;
   const auto add = [&](const std::string& id, const std::string& name, std::vector<std::string> others) {
     HostDevice& device = inventory.devices[id];
@@ -127,7 +127,7 @@ TEST(FindDevice, AlternativeNamesCountWhereNoInterfaceHasThatName) {
   EXPECT_EQ(find_device(inventory, "none").error().code, Errc::kNotFound);
 }
 
-TEST(EntryNames, AreEachOnesOwn) {
+TEST(EntryNames, AreUnique) {
   const auto inventory = inventory_of({"br0", "br0-x", "br1"});
   const auto name = [&](EntryNames& names, const std::string& id, const std::string& suffix) {
     return names.name(inventory.devices.at(id), id == "0000:03:00.0" ? "0000-03-00-0" : id, suffix);

@@ -19,7 +19,7 @@ uint64_t cost_of(const std::string& cel) {
 }
 
 // Red when a fact comes to be read, published and forgotten here: what selectors cost with it would be told too low.
-TEST(MaxCost, ADeviceThatIsNotThereHasEveryAttribute) {
+TEST(MaxCost, AMissingDeviceHasEveryAttribute) {
   const std::string dear = " && [1, 2, 3, 4, 5, 6, 7, 8].all(i, i < 9)";
   const uint64_t work = cost_of("true" + dear);
   std::set<std::string_view> missing;

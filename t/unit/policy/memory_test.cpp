@@ -120,7 +120,7 @@ struct World {
 };
 
 // Red when anything stands that would be decided otherwise now.
-TEST(Memory, ChangesNothingOfWhatIsDecided) {
+TEST(Memory, ChangesNoDecision) {
   for (unsigned seed = 0; seed < 30; ++seed) {
     std::mt19937 random(seed);
     World world;
@@ -139,7 +139,7 @@ TEST(Memory, ChangesNothingOfWhatIsDecided) {
 }
 
 // Red when entries are made anew that nothing has changed of.
-TEST(Memory, WhatNothingChangesIsOneObject) {
+TEST(Memory, SharesUnchangedObjects) {
   World world;
   const auto entries = [&](const Decision& decision) {
     std::map<std::string, kube::DevicePtr> out;
@@ -160,7 +160,7 @@ TEST(Memory, WhatNothingChangesIsOneObject) {
   EXPECT_EQ(after.size() - same, 2u) << "two personas of one VF";
 }
 
-TEST(SameFacts, AreOfTheDeviceItsPfAndItsMaster) {
+TEST(SameFacts, CoverTheDeviceItsPfAndItsMaster) {
   VfHost host;
   host.pf(kPf0, "ens0", 2);
   const auto before = host.inventory();

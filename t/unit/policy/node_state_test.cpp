@@ -61,7 +61,7 @@ status:
            guid: "0000:0000:0000:0000", vdpaType: virtio, Vlan: 7}
 )";
 
-TEST(SriovNodeState, IsReadWholeAndFieldsOfTomorrowArePassedOver) {
+TEST(SriovNodeState, DecodesTheStateAndIgnoresUnknownFields) {
   const SriovNodeState state = decoded(kWhole);
   EXPECT_EQ(said(state.problems), "status.lastSyncError is a boolean, expected a string\n");
   EXPECT_FALSE(state.is_spec_unknown);
@@ -95,7 +95,7 @@ TEST(SriovNodeState, IsReadWholeAndFieldsOfTomorrowArePassedOver) {
 }
 
 // The first group with a VF speaks of it, as the operator's loop ends with it.
-TEST(SriovNodeState, OfOverlappingGroupsTheFirstCounts) {
+TEST(SriovNodeState, TheFirstOfOverlappingGroupsCounts) {
   const SriovNodeState state = decoded(
       "metadata: {name: a-node}\n"
       "spec: {interfaces: [{pciAddress: '0000:3b:00.0', numVfs: 4, vfGroups: [{resourceName: a, vfRange: 1-2}, "
@@ -107,7 +107,7 @@ TEST(SriovNodeState, OfOverlappingGroupsTheFirstCounts) {
 }
 
 // Each is a way in which an interface would be called in sync that is not.
-TEST(SriovNodeState, WhatCannotBeUnderstoodIsAProblemOfItsInterface) {
+TEST(SriovNodeState, ReportsInvalidInterfaces) {
   const struct {
     const char* interface;
     const char* problem;
@@ -144,7 +144,7 @@ TEST(SriovNodeState, WhatCannotBeUnderstoodIsAProblemOfItsInterface) {
   }
 }
 
-TEST(SriovNodeState, ASpecThatCannotBeReadWantsNobodyKnowsWhat) {
+TEST(SriovNodeState, AnUnreadableSpecRequestsUnknown) {
   for (const char* object :
        {"{}", "{metadata: {name: a-node}, spec: 7}", "{metadata: {name: a-node}, spec: {interfaces: {}}}"})
     EXPECT_TRUE(decoded(object).is_spec_unknown) << object;
@@ -157,7 +157,7 @@ TEST(SriovNodeState, ASpecThatCannotBeReadWantsNobodyKnowsWhat) {
 }
 
 // Red when a broken status makes the spec unknown: it decides nothing.
-TEST(SriovNodeState, ABrokenStatusIsTold) {
+TEST(SriovNodeState, ReportsAnInvalidStatus) {
   const SriovNodeState state =
       decoded("{metadata: {name: a-node}, spec: {interfaces: []}, status: {interfaces: 7}}");
   EXPECT_EQ(said(state.problems), "status.interfaces is a number, expected a list\n");

@@ -47,14 +47,14 @@ void expect_bounded(const P& problems, size_t at_least) {
   EXPECT_LE(bytes, kProblemsMax * 2 * kMessageBytesMax);
 }
 
-TEST(Problems, OfUnknownFieldsAreTwentyAndACount) {
+TEST(Problems, ListsTwentyUnknownFieldsAndACount) {
   const kube::Json object = object_of(many("1"));
   expect_bounded(decode_sriov_policy(object).problems, kKeys);
   expect_bounded(decode_exposure_policy(object).problems, kKeys);
   expect_bounded(decode_device_attributes(object, "d").problems, kKeys);
 }
 
-TEST(Problems, OfAllConfigsTogetherAreBounded) {
+TEST(Problems, BoundsThoseOfAllConfigs) {
   std::string filter = R"({"a":1,"b":1,"vendors":)" + many_items("\"x\"", 256) + "}";
   const SriovPolicy policy = decode_sriov_policy(
       object_of(R"({"configs":)" + many_items(R"({"resourceFilters":[)" + filter + "]}", 64) + "}"));
@@ -67,7 +67,7 @@ TEST(Problems, OfAllConfigsTogetherAreBounded) {
   expect_bounded(problems_of(policy), policy.configs.size() * 258);
 }
 
-TEST(Problems, OfSelectorsAreBounded) {
+TEST(Problems, BoundsThoseOfSelectors) {
   const auto object = kube::decode_json(many("\"no label value!\""), kWide);
   ASSERT_TRUE(object.ok());
   kube::FieldProblems found;
@@ -81,7 +81,7 @@ TEST(Problems, OfSelectorsAreBounded) {
   }
 }
 
-TEST(Problems, OfGivenAttributesAndCapacitiesAreBounded) {
+TEST(Problems, BoundsThoseOfAttributesAndCapacities) {
   const DeviceAttributes attributes =
       decode_device_attributes(object_of(R"({"attributes":)" + many(R"({"int":1})") + "}"), "d");
   expect_bounded(attributes.problems, 1);
@@ -94,7 +94,7 @@ TEST(Problems, OfGivenAttributesAndCapacitiesAreBounded) {
 }
 
 // Each quotes what its author wrote, and each quotation ends somewhere.
-TEST(Problems, QuoteLittleOfWhatIsLong) {
+TEST(Problems, QuotesAreShort) {
   std::string text(kLongKey, 'v');
   for (size_t i = 0; i + 1 < text.size(); i += 2) text.replace(i, 2, "\u00e4");
   const std::string quoted = "\"" + text + "\"";

@@ -289,7 +289,7 @@ class History {
   std::set<std::string> standing_;
 };
 
-TEST(ReadinessHistories, NothingIsAddedThatWasNotReadyForLongEnoughAndNothingReadyIsWithheld) {
+TEST(ReadinessHistories, AddsNothingTooEarlyAndWithholdsNothingReady) {
   size_t added = 0, stood = 0, damped = 0;
   for (unsigned seed = 1; seed <= kHistories && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("history " + std::to_string(seed));

@@ -36,7 +36,7 @@ Readiness decode(const std::string& text) {
   return out;
 }
 
-TEST(DecodeReadiness, EveryFieldAndBack) {
+TEST(DecodeReadiness, RoundTripsEveryField) {
   const std::string text =
       "{require: [driverBound, netdev, adminMac, adminMacMatches, guid, udevInitialized, nodeState, carrier], "
       "mtuAtLeast: 9000, stableFor: 1m2s, onLoss: taint, onLinkDown: keep, taintEffect: NoExecute, holdBinding: "
@@ -55,7 +55,7 @@ TEST(DecodeReadiness, EveryFieldAndBack) {
   EXPECT_EQ(text_of(decode("{}")), "");
 }
 
-TEST(DecodeReadiness, WhatIsWrongIsNamedAndAsIfLeftOut) {
+TEST(DecodeReadiness, NamesAndIgnoresInvalidFields) {
   const struct {
     const char* text;
     const char* field;
@@ -93,7 +93,7 @@ TEST(DecodeReadiness, WhatIsWrongIsNamedAndAsIfLeftOut) {
   }
 }
 
-TEST(DemandOf, APolicyLeavesToTheDaemonWhatItDoesNotSay) {
+TEST(DemandOf, TheDaemonsDefaultsFillMissingFields) {
   EXPECT_EQ(demand_of({}, {}), Demand{});
   EXPECT_EQ(Demand{}.conditions().count(), 1u);
   EXPECT_TRUE(has(Demand{}.conditions(), Condition::kUdevInitialized));
@@ -280,7 +280,7 @@ struct World {
   NodeState state;
 };
 
-TEST(Conditions, EachSaysWhatItFinds) {
+TEST(Conditions, EachNamesTheFoundValue) {
   for (const Row& row : kRows) {
     World world;
     auto inventory = world.inventory();
@@ -294,7 +294,7 @@ TEST(Conditions, EachSaysWhatItFinds) {
   }
 }
 
-TEST(Conditions, TheTableIsInTheOrderOfTheNames) {
+TEST(Conditions, TheTableIsSortedByName) {
   const auto table = condition_table();
   ASSERT_EQ(table.size(), kConditionCount - 1);
   for (size_t i = 0; i < table.size(); ++i) {
@@ -342,7 +342,7 @@ struct Deciding : World {
 
 constexpr PolicyType kBoth[] = {PolicyType::kSriov, PolicyType::kExposure};
 
-TEST(Readiness, WhatIsNotReadyIsHeldBackAndNamed) {
+TEST(Readiness, HoldsBackAndNamesDevicesThatAreNotReady) {
   for (const PolicyType kind : kBoth) {
     Deciding world;
     world.policies(kind, "{require: [adminMac, udevInitialized], mtuAtLeast: 9000}");
@@ -367,7 +367,7 @@ TEST(Readiness, WhatIsNotReadyIsHeldBackAndNamed) {
 }
 
 // Red when each device that waits is a line of its own: people read 64 of them as a mistake in the policy.
-TEST(Readiness, DevicesThatWaitForOneThingAreOneReasonWithACount) {
+TEST(Readiness, GroupsDevicesByReasonWithACount) {
   UnreadyByReason all;
   for (const char* entry : {"0000-3b-02-1", "0000-3b-02-0", "0000-3b-02-2"})
     add_unready(all, "adminMac", entry, std::string("no MAC of ") + entry);
@@ -379,7 +379,7 @@ TEST(Readiness, DevicesThatWaitForOneThingAreOneReasonWithACount) {
             "1 device waits for nodeState: syncStatus InProgress");
 }
 
-TEST(Readiness, NothingIsAskedOfPfsForWhatTheKernelTells) {
+TEST(Readiness, QueriesNoPfsForKernelFacts) {
   Deciding world;
   world.policies(PolicyType::kSriov, "{require: [udevInitialized]}");
   world.host.at(kVf).netdev->is_initialized = false;
@@ -388,7 +388,7 @@ TEST(Readiness, NothingIsAskedOfPfsForWhatTheKernelTells) {
   EXPECT_TRUE(decision.awaited_pfs.empty());
 }
 
-TEST(Readiness, TheDefaultWaitsForUdevdAlone) {
+TEST(Readiness, TheDefaultWaitsOnlyForUdev) {
   for (const PolicyType kind : kBoth) {
     Deciding world;
     world.policies(kind, "{}");
@@ -405,7 +405,7 @@ TEST(Readiness, TheDefaultWaitsForUdevdAlone) {
   }
 }
 
-TEST(Readiness, WhatOneKindHoldsBackTheOtherDoesNotOffer) {
+TEST(Readiness, ADeviceWithheldByOneTypeIsNotOfferedByTheOther) {
   Deciding world;
   world.policies(PolicyType::kSriov, "{require: [adminMac]}");
   auto sriov = world.in.policies->sriov;
@@ -420,7 +420,7 @@ TEST(Readiness, WhatOneKindHoldsBackTheOtherDoesNotOffer) {
 
 // Time.
 
-TEST(Readiness, AnAdditionWaitsUntilItHasBeenReadyForLongEnough) {
+TEST(Readiness, AnAdditionWaitsForItsMinimumReadyTime) {
   for (const PolicyType kind : kBoth) {
     Deciding world;
     world.policies(kind, "{require: [adminMac], stableFor: 2s}");
@@ -455,7 +455,7 @@ struct Offered : Deciding {
   }
 };
 
-TEST(Readiness, WhatStandsIsNotMadeToWait) {
+TEST(Readiness, APublishedEntryDoesNotWait) {
   for (const PolicyType kind : kBoth) {
     Offered world(kind, "{require: [adminMac], stableFor: 1h}", TimePoint(90s), TimePoint(80s));
     EXPECT_EQ(world.said().substr(0, 9), "offered: ")
@@ -465,7 +465,7 @@ TEST(Readiness, WhatStandsIsNotMadeToWait) {
   }
 }
 
-TEST(Readiness, WhatFollowsALoss) {
+TEST(Readiness, AppliesTheActionAfterALoss) {
   for (const PolicyType kind : kBoth) {
     Offered withdrawn(kind, "{require: [adminMac]}", TimePoint(90s), TimePoint(80s));
     withdrawn.lose(TimePoint(97s));
@@ -518,7 +518,7 @@ TEST(Readiness, WhatFollowsALoss) {
 
 // The link of a PF goes down. Red when what follows is what follows other losses, when the taint has another effect than its policy
 // says, or when a prepare is refused for a taint without effect.
-TEST(Readiness, WhatFollowsALinkThatGoesDown) {
+TEST(Readiness, AppliesTheActionAfterALinkGoesDown) {
   const auto lose = [](Offered& world, Condition condition) {
     world.in.tracks[kVf].met.reset(static_cast<size_t>(condition));
     world.in.tracks[kVf].since[static_cast<size_t>(condition)] = TimePoint(97s);
@@ -569,7 +569,7 @@ TEST(Readiness, WhatFollowsALinkThatGoesDown) {
 
 // Red when an entry has no binding conditions although its policy holds pods, when they change with its readiness, or when they are sent to
 // a server that drops them.
-TEST(Readiness, PodsAreHeldByConditionsOfTheEntry) {
+TEST(Readiness, PodsWaitByConditionsOfTheEntry) {
   const auto conditions = [](Offered& world) {
     std::string out;
     for (const auto& [driver, pools] : world.decide().pools)
@@ -606,7 +606,7 @@ TEST(Readiness, PodsAreHeldByConditionsOfTheEntry) {
 }
 
 // Red when stableFor withdraws what was kept while it lacked something, once it lacks nothing any more.
-TEST(Readiness, WhatWasKeptAndIsReadyAgainStays) {
+TEST(Readiness, AKeptEntryThatIsReadyAgainStays) {
   for (const PolicyType kind : kBoth)
     for (const std::string on_loss : {"keep", "taint", "withdraw"}) {
       Offered world(kind, "{require: [adminMac], stableFor: 60s, onLoss: " + on_loss + "}", TimePoint(90s),
@@ -621,7 +621,7 @@ TEST(Readiness, WhatWasKeptAndIsReadyAgainStays) {
     }
 }
 
-TEST(Readiness, UdevdTakesNothingBack) {
+TEST(Readiness, UdevWithdrawsNothing) {
   for (const PolicyType kind : kBoth) {
     Offered world(kind, "{require: [udevInitialized], stableFor: 5s}", TimePoint(90s), TimePoint(80s));
     world.host.at(kVf).netdev->is_initialized = false;
@@ -636,7 +636,7 @@ TEST(Readiness, UdevdTakesNothingBack) {
   }
 }
 
-TEST(Readiness, AtTheStartWhatStandsInSlicesIsKept) {
+TEST(Readiness, KeepsPublishedEntriesAtTheStart) {
   for (const PolicyType kind : kBoth) {
     Deciding world;
     world.policies(kind, "{require: [adminMac], onLoss: keep}");
@@ -650,7 +650,7 @@ TEST(Readiness, AtTheStartWhatStandsInSlicesIsKept) {
 
 // Nobody can tell what it has, and another entry of it stood when the daemon began. Red when that one's word counts for
 // all that is offered of the device.
-TEST(Readiness, WhatStandsSpeaksForItselfAlone) {
+TEST(Readiness, APublishedEntryCountsOnlyForItself) {
   for (const PolicyType kind : kBoth) {
     Deciding world;
     world.policies(kind, "{require: [adminMac], onLoss: keep}");
@@ -675,7 +675,7 @@ TEST(Readiness, WhatStandsSpeaksForItselfAlone) {
 }
 
 // Red when it has to wait no longer than what stands.
-TEST(Readiness, WhatComesBesideWhatStandsIsReadySinceTheStart) {
+TEST(Readiness, ANewEntryOfAPublishedDeviceIsReadySinceTheStart) {
   for (const PolicyType kind : kBoth) {
     Deciding world;
     world.policies(kind, "{require: [adminMac], stableFor: 5s}");
@@ -690,7 +690,7 @@ TEST(Readiness, WhatComesBesideWhatStandsIsReadySinceTheStart) {
   }
 }
 
-TEST(Readiness, IsRefusedAtPrepareUnlessItsPolicyKeepsIt) {
+TEST(Readiness, RefusesPrepareUnlessThePolicyKeepsIt) {
   Deciding world;
   world.in.inventory = world.inventory();
   const auto unready = [&](const char* readiness) {

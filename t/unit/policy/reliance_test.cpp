@@ -72,7 +72,7 @@ struct Reliance : testing::Test {
   }
 };
 
-TEST_F(Reliance, IsOnWhatMostOfTheKindsOfferStandsOn) {
+TEST_F(Reliance, CountsThePolicyOfMostEntries) {
   make_vfs(18);
   offer("p", "8086");
   const std::set<SriovPolicy::Id> p{{"ns", "p"}}, q{{"ns", "q"}};
@@ -84,7 +84,7 @@ TEST_F(Reliance, IsOnWhatMostOfTheKindsOfferStandsOn) {
   EXPECT_FALSE(relies_on(decision(), std::set<ExposurePolicy::Id>{{"p"}})) << "of another kind";
 }
 
-TEST_F(Reliance, IsNotOnAFewEntries) {
+TEST_F(Reliance, IgnoresAFewEntries) {
   make_vfs(8);
   put("p", "true");
   EXPECT_FALSE(relies_on_exposure("p"));
@@ -93,7 +93,7 @@ TEST_F(Reliance, IsNotOnAFewEntries) {
   EXPECT_TRUE(relies_on(decision(), std::set<ExposurePolicy::Id>{{"p"}, {"shared"}}));
 }
 
-TEST_F(Reliance, IsOnAttributesOfMostEntries) {
+TEST_F(Reliance, CountsAttributesOfMostEntries) {
   make_vfs(18);
   put_attributes("gold", "tier: gold", "model: {string: x}");
   put_attributes("other", "tier: silver", "model: {string: y}");
@@ -107,7 +107,7 @@ TEST_F(Reliance, IsOnAttributesOfMostEntries) {
 }
 
 // Red when the loss of what holds entries back offers them at once.
-TEST_F(Reliance, IsOnAttributesForWhichEntriesAreRefused) {
+TEST_F(Reliance, CountsAttributesForWhichEntriesAreRefused) {
   make_vfs(2);
   put_attributes("bad", "tier: gold", "k8s.cni.cncf.io/resourceName: {string: " + std::string(70, 'x') + "}");
   offer("p", "8086", "deviceAttributesSelector: {matchLabels: {tier: gold}}");
@@ -118,7 +118,7 @@ TEST_F(Reliance, IsOnAttributesForWhichEntriesAreRefused) {
 
 // Red when the loss of an exclude adds at once what it holds back, or what it will: its device may be plugged in a
 // moment later.
-TEST_F(Reliance, IsOnEachExcludeOfTheNode) {
+TEST_F(Reliance, CountsEachExcludeOfTheNode) {
   make_vfs(2);
   put("p", "true");
   exclude("x", "device.attributes[\"dra.networking\"].ifName == \"v1\"");

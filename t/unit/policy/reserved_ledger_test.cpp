@@ -91,7 +91,7 @@ struct ChargedLedger : testing::Test {
 };
 
 // Red when a device is taken for free that a claim is known to have, or for taken that may merely be.
-TEST_F(ChargedLedger, WhatIsKnownToBeAllocated) {
+TEST_F(ChargedLedger, KnowsAllocatedEntries) {
   decide({whole_pf()}, {kVf});
   EXPECT_EQ(ledger.known_allocated(), Set{}) << "offered, it may be: nobody knows";
   ledger.take(Prepared{kOther, kVf, "uid-2"}, now);
@@ -110,7 +110,7 @@ TEST_F(ChargedLedger, WhatIsKnownToBeAllocated) {
   EXPECT_EQ(ledger.known_allocated(), Set{});
 }
 
-TEST_F(ChargedLedger, WhatIsOfferedMayBeAllocatedAndIsNotRecorded) {
+TEST_F(ChargedLedger, AnOfferedEntryIsReservedWithoutARecord) {
   decide({whole_pf()}, {kVf});
   EXPECT_EQ(ledger.holdings().at(kPool.second), std::vector<Holding>{whole_pf()});
   EXPECT_EQ(ledger.sriov_holdings(), Set{kVf});
@@ -119,7 +119,7 @@ TEST_F(ChargedLedger, WhatIsOfferedMayBeAllocatedAndIsNotRecorded) {
   EXPECT_FALSE(ledger.need()) << "nobody waits for anything";
 }
 
-TEST_F(ChargedLedger, AnEntryIsFoundByItsNameOfferedOrWithdrawn) {
+TEST_F(ChargedLedger, FindsAnEntryByNameOfferedOrWithdrawn) {
   EXPECT_EQ(ledger.find(kPool, kPf), nullptr);
   decide({share("-a", "g")});
   ASSERT_NE(ledger.find(kPool, std::string(kPf) + "-a"), nullptr);
@@ -131,7 +131,7 @@ TEST_F(ChargedLedger, AnEntryIsFoundByItsNameOfferedOrWithdrawn) {
     for (const Holding& one : all) EXPECT_EQ(*ledger.find({kExposure, pool}, one.entry), one);
 }
 
-TEST_F(ChargedLedger, WhatIsWithdrawnIsRecordedAndAsksForACensusOnceAcknowledged) {
+TEST_F(ChargedLedger, RecordsAWithdrawnEntryAndRequestsAClaimListOnceAcknowledged) {
   decide({whole_pf()});
   decide({});
   EXPECT_EQ(recorded(), Set{kPf});
@@ -145,7 +145,7 @@ TEST_F(ChargedLedger, WhatIsWithdrawnIsRecordedAndAsksForACensusOnceAcknowledged
 }
 
 // Red when one pool that cannot be written keeps the others from being acknowledged.
-TEST_F(ChargedLedger, AcknowledgementIsAPools) {
+TEST_F(ChargedLedger, AcknowledgesPerPool) {
   withdraw_the_pf();
   offered[kLinks.second] = {{"br-a", "br-a", "br-a"}};
   plug({kPfId, kVfId, "br-a"});
@@ -169,7 +169,7 @@ struct CensusRow {
   Set recorded;
 };
 
-TEST_F(ChargedLedger, ACensusFreesWhatItDoesNotShow) {
+TEST_F(ChargedLedger, AClaimListFreesAbsentEntries) {
   const std::string other = std::string(kPf) + "-old";
   const CensusRow rows[] = {
       {"free", 10s, {}, 1, 0, {}},
@@ -190,7 +190,7 @@ TEST_F(ChargedLedger, ACensusFreesWhatItDoesNotShow) {
   }
 }
 
-TEST_F(ChargedLedger, WhatIsReleasedIsNotLearnedFromItsOldRecord) {
+TEST_F(ChargedLedger, DoesNotRelearnAReleasedEntryFromItsOldRecord) {
   withdraw_the_pf();
   const kube::ResourceSlice old = slice(kPool, {}, ledger.record(kPool).text());
   list(10s);
@@ -199,7 +199,7 @@ TEST_F(ChargedLedger, WhatIsReleasedIsNotLearnedFromItsOldRecord) {
   EXPECT_TRUE(ledger.learn(old).is_new) << "whoever wrote that did it since";
 }
 
-TEST_F(ChargedLedger, WhoWaitedForAnotherToEndTakesItsRecordsAsTheyAre) {
+TEST_F(ChargedLedger, ATakeoverAdoptsExistingRecords) {
   withdraw_the_pf();
   const kube::ResourceSlice old = slice(kPool, {}, ledger.record(kPool).text());
   list(10s);
@@ -208,7 +208,7 @@ TEST_F(ChargedLedger, WhoWaitedForAnotherToEndTakesItsRecordsAsTheyAre) {
   EXPECT_TRUE(ledger.learn(old).is_new);
 }
 
-TEST_F(ChargedLedger, ASightingChargesWhereARecordIsLostAndFreesNothing) {
+TEST_F(ChargedLedger, PodClaimsReserveWithoutARecordAndFreeNothing) {
   withdraw_the_pf();
   const Allocations seen{{kPool, {{std::string(kPf) + "-m", true}}}};
   EXPECT_EQ(ledger.take(PodClaims{seen}, now).found_out, 0u) << "the record of that pool is whole";
@@ -221,7 +221,7 @@ TEST_F(ChargedLedger, ASightingChargesWhereARecordIsLostAndFreesNothing) {
   EXPECT_EQ(recorded(), (Set{kPf, std::string(kPf) + "-m", kWhole}));
 }
 
-TEST_F(ChargedLedger, WhatIsPreparedStaysWhateverACensusShows) {
+TEST_F(ChargedLedger, KeepsPreparedEntriesDespiteAClaimList) {
   withdraw_the_pf();
   EXPECT_EQ(ledger.take(Prepared{kPool, kPf, "uid-1"}, now).found_out, 0u);
   EXPECT_FALSE(ledger.need()) << "its claim stands: nobody has to be asked";
@@ -235,7 +235,7 @@ TEST_F(ChargedLedger, WhatIsPreparedStaysWhateverACensusShows) {
 
 // ---- one claim's word
 
-TEST_F(ChargedLedger, OneClaimFreesWhatItAloneHadSinceNobodyElseCouldBeGivenIt) {
+TEST_F(ChargedLedger, OneClaimFreesItsOwnEntry) {
   withdraw_the_pf();
   EXPECT_TRUE(ledger.questions().empty()) << "nobody here has it";
   ledger.take(prepared_pf(), now);
@@ -262,7 +262,7 @@ TEST_F(ChargedLedger, OneClaimFreesWhatItAloneHadSinceNobodyElseCouldBeGivenIt) 
 
 // A claim that is deleted while its pod runs on is no more, and the scheduler gives its device to the next: red when that
 // first claim's absence alone frees it.
-TEST_F(ChargedLedger, AClaimThatWasNotSeenToHaveItAfterTheWithdrawalFreesNothing) {
+TEST_F(ChargedLedger, AClaimSeenOnlyBeforeTheWithdrawalFreesNothing) {
   struct Row {
     const char* what;
     std::optional<Millis> had;  // nullopt: it was never read meanwhile
@@ -282,7 +282,7 @@ TEST_F(ChargedLedger, AClaimThatWasNotSeenToHaveItAfterTheWithdrawalFreesNothing
   }
 }
 
-TEST_F(ChargedLedger, WhatWasOfferedAgainMeanwhileIsAskedAboutAnew) {
+TEST_F(ChargedLedger, ChecksAnEntryThatWasOfferedAgainOnceMore) {
   withdraw_the_pf();
   ledger.take(prepared_pf(), now);
   ledger.take(ClaimRead{at(10s), kPool, kPf, "uid-1", true});
@@ -296,7 +296,7 @@ TEST_F(ChargedLedger, WhatWasOfferedAgainMeanwhileIsAskedAboutAnew) {
   EXPECT_EQ(ledger.take(ClaimRead{at(1min), kPool, kPf, "uid-1", false}).released, 0u);
 }
 
-TEST_F(ChargedLedger, NoSingleClaimIsAskedAboutWhatSeveralMayHave) {
+TEST_F(ChargedLedger, NoSingleClaimFreesASharedEntry) {
   decide({share("-m"), whole_pf()});
   decide({});
   acknowledge();
@@ -309,7 +309,7 @@ TEST_F(ChargedLedger, NoSingleClaimIsAskedAboutWhatSeveralMayHave) {
   EXPECT_TRUE(ledger.questions().empty()) << "two have it, whatever they say";
 }
 
-TEST_F(ChargedLedger, SharesAreTakenBackOneByOne) {
+TEST_F(ChargedLedger, FreesSharesOneByOne) {
   decide({share("-m")});
   for (const char* claim : {"uid-1", "uid-2", "uid-2"})
     ledger.take(Prepared{kPool, share("-m").entry, claim, true}, now);
@@ -324,7 +324,7 @@ TEST_F(ChargedLedger, SharesAreTakenBackOneByOne) {
 }
 
 // As after a restart of the plugin: its checkpoint tells before there is a decision.
-TEST_F(ChargedLedger, WhatIsPreparedAndNoRecordTellsOfIsCharged) {
+TEST_F(ChargedLedger, ReservesPreparedEntriesWithoutARecord) {
   const std::string share = std::string(kVf) + "-m";
   for (const bool has_decided : {false, true}) {
     SCOPED_TRACE(has_decided);
@@ -345,7 +345,7 @@ TEST_F(ChargedLedger, WhatIsPreparedAndNoRecordTellsOfIsCharged) {
   EXPECT_EQ(ledger.take(Prepared{{"other.example.com", "p"}, "d", "uid-1"}, now).found_out, 0u);
 }
 
-TEST_F(ChargedLedger, WhatWasGivenAwayAsTheOtherKindIsWithdrawnByTheNextDecision) {
+TEST_F(ChargedLedger, WithdrawsAnEntryAllocatedAsTheOtherTypeWithTheNextDecision) {
   for (const bool by_plugin : {false, true}) {
     begin_anew();
     decide({whole_pf()});
@@ -356,7 +356,7 @@ TEST_F(ChargedLedger, WhatWasGivenAwayAsTheOtherKindIsWithdrawnByTheNextDecision
   }
 }
 
-TEST_F(ChargedLedger, WithItsFunctionGoesWhateverWasAllocatedOfIt) {
+TEST_F(ChargedLedger, DropsAllocationsOfARemovedFunction) {
   withdraw_the_pf();
   plug({kVfId});
   decide({});
@@ -364,7 +364,7 @@ TEST_F(ChargedLedger, WithItsFunctionGoesWhateverWasAllocatedOfIt) {
 }
 
 // Red when an event of a function that was at the address before makes what is allocated of this one free.
-TEST_F(ChargedLedger, WhatAnEventSaysIsGoneIsGoneWhenItHasBeenLookedFor) {
+TEST_F(ChargedLedger, ConfirmsARemovalEventByALookup) {
   withdraw_the_pf();
   plug({kVfId}, kPfId);
   decide({});
@@ -374,7 +374,7 @@ TEST_F(ChargedLedger, WhatAnEventSaysIsGoneIsGoneWhenItHasBeenLookedFor) {
   EXPECT_EQ(recorded(), Set());
 }
 
-TEST_F(ChargedLedger, WhatIsOfferedAsAnEventSaysThatItIsGoneIsChargedIfItIsThereStill) {
+TEST_F(ChargedLedger, ReservesAnEntryOfferedDuringARemovalEvent) {
   decide({whole_pf()}, {kVf});
   for (const bool is_there : {true, false}) {
     plug({kVfId}, kPfId);
@@ -389,7 +389,7 @@ TEST_F(ChargedLedger, WhatIsOfferedAsAnEventSaysThatItIsGoneIsChargedIfItIsThere
 }
 
 // Red when a write of before, which is shown after the function has gone, makes it one that has not been seen yet.
-TEST_F(ChargedLedger, WhatHasGoneWithItsFunctionStaysGoneWhateverWasWrittenBefore) {
+TEST_F(ChargedLedger, KeepsARemovalDespiteEarlierRecords) {
   const kube::ResourceSlice both[] = {slice(kPool, {kPf}), slice(kOther, {kVf})};
   decide({whole_pf()}, {kVf});
   plug({});
@@ -415,7 +415,7 @@ TEST_F(ChargedLedger, WhatHasGoneWithItsFunctionStaysGoneWhateverWasWrittenBefor
 
 // Red when what a predecessor withdrew is left out of the first record because its function comes late, as
 // after a boot: who starts again before it has come knows nothing of it.
-TEST_F(ChargedLedger, AFunctionThatHasNotBeenSeenYetIsAwaited) {
+TEST_F(ChargedLedger, WaitsForAFunctionThatHasNotAppeared) {
   ledger.learn(slice(kPool, {}, R"(["0000-3b-07-0"])"));
   ASSERT_EQ(ledger.holdings().at(kPool.second).size(), 1u);
   EXPECT_TRUE(ledger.holdings().at(kPool.second).at(0).is_awaited) << "as the first decision sees it";
@@ -433,7 +433,7 @@ TEST_F(ChargedLedger, AFunctionThatHasNotBeenSeenYetIsAwaited) {
   EXPECT_EQ(recorded(), Set()) << "seen, and gone";
 }
 
-TEST_F(ChargedLedger, WhatStandsInASliceWasOffered) {
+TEST_F(ChargedLedger, TreatsPublishedEntriesAsOffered) {
   EXPECT_TRUE(ledger.learn(slice(kPool, {kPf})).is_new);
   EXPECT_FALSE(ledger.learn(slice(kPool, {kPf})).is_new);
   EXPECT_EQ(ledger.holdings().at(kPool.second).at(0).group, kAnyGroup);
@@ -442,7 +442,7 @@ TEST_F(ChargedLedger, WhatStandsInASliceWasOffered) {
   EXPECT_FALSE(ledger.learn(slice({"other.example.com", "p"}, {"d"})).is_new);
 }
 
-TEST_F(ChargedLedger, WhatAnEditHasPutIntoOneGroupIsWithdrawnAsOfThatGroup) {
+TEST_F(ChargedLedger, WithdrawsEntriesThatAnEditMergesWithTheirGroup) {
   decide({share("-m"), share("-i")});
   for (const char* suffix : {"-m", "-i"}) {
     Holding holding = share(suffix, "rx");
@@ -463,7 +463,7 @@ TEST_F(ChargedLedger, WhatAnEditHasPutIntoOneGroupIsWithdrawnAsOfThatGroup) {
 
 // What groups they were of is not known, but both are allocated. Red when policies that offer them in one group
 // get them back both: their counter would be overdrawn.
-TEST_F(ChargedLedger, WhatIsFoundToBeAllocatedIsContested) {
+TEST_F(ChargedLedger, ReportsAllocatedEntriesAsContested) {
   ledger.begin({.exposure = {true, {}}}, now);
   decide({});
   list(10s, {{kPool, {{share("-i").entry, true}, {share("-m").entry, true}}}});
@@ -473,7 +473,7 @@ TEST_F(ChargedLedger, WhatIsFoundToBeAllocatedIsContested) {
 }
 
 // Red when what is offered stays beside it: both would take more than its group's counter has.
-TEST_F(ChargedLedger, WhatIsAllocatedBesideOneOfAnUnknownGroupIsContested) {
+TEST_F(ChargedLedger, ReportsAllocatedEntriesBesideAnUnknownGroupAsContested) {
   ledger.begin({.exposure = {true, {}}}, now);
   const Allocations both{{kPool, {{share("-i").entry, true}, {share("-m").entry, true}}}};
   const Holding m = share("-m", "rx");
@@ -493,7 +493,7 @@ TEST_F(ChargedLedger, WhatIsAllocatedBesideOneOfAnUnknownGroupIsContested) {
 
 // A claim of the device that had the address before stands for the one that has it now. Red when what is offered, and
 // allocated too, stays beside it: that overdraws their counter, and more shares of it would be given away.
-TEST_F(ChargedLedger, WhatIsAllocatedBesideWhatExcludesItIsContested) {
+TEST_F(ChargedLedger, ReportsAllocatedEntriesBesideAnExclusionAsContested) {
   struct Row {
     const char* what;
     Holding offered, found;
@@ -523,7 +523,7 @@ TEST_F(ChargedLedger, WhatIsAllocatedBesideWhatExcludesItIsContested) {
 
 // A PF with a share in a pod is unplugged and comes back, and claims of other shares of it stand. Red when nobody asks
 // for them: what is offered and they have overdraws the counter, which the prepared one is taken from.
-TEST_F(ChargedLedger, WhatComesBackPreparedIsLookedAtOnceForWhatStandsBesideIt) {
+TEST_F(ChargedLedger, ChecksConflictsOfAReturningPreparedEntryImmediately) {
   const std::string here = share("-i").entry, beside = share("-m").entry;
   struct Row {
     const char* what;
@@ -571,7 +571,7 @@ TEST_F(ChargedLedger, WhatComesBackPreparedIsLookedAtOnceForWhatStandsBesideIt) 
 
 // They were given away before the record was lost, and an edit has come between. Red when both go on being offered:
 // both would take more than their group's counter has.
-TEST_F(ChargedLedger, WhatIsAllocatedTogetherAndOfOneGroupTodayIsContested) {
+TEST_F(ChargedLedger, ReportsEntriesAllocatedTogetherInOneGroupAsContested) {
   for (const bool is_seen : {false, true}) {
     begin_anew();
     now = at(0ms);
@@ -592,7 +592,7 @@ TEST_F(ChargedLedger, WhatIsAllocatedTogetherAndOfOneGroupTodayIsContested) {
   }
 }
 
-TEST_F(ChargedLedger, WhatIsOfferedTellsItsGroup) {
+TEST_F(ChargedLedger, AnOfferedEntryDefinesItsGroup) {
   decide({share("-m", "rx"), share("-i")});
   EXPECT_EQ(ledger.groups(kPool), (Groups{{share("-m").entry, "rx"}}));
   decide({share("-i")});
@@ -600,7 +600,7 @@ TEST_F(ChargedLedger, WhatIsOfferedTellsItsGroup) {
   EXPECT_EQ(ledger.record(kPool).holdings().at(0).group, "rx");
 }
 
-TEST_F(ChargedLedger, WhatStandsThereAgainHasItsGraceAnew) {
+TEST_F(ChargedLedger, RestartsTheGracePeriodOfAReappearingEntry) {
   withdraw_the_pf();
   EXPECT_FALSE(ledger.learn(slice(kPool, {kPf})).is_new);
   EXPECT_EQ(list(1min).released, 0u);
@@ -610,7 +610,7 @@ TEST_F(ChargedLedger, WhatStandsThereAgainHasItsGraceAnew) {
   EXPECT_EQ(list(70s).released, 1u);
 }
 
-TEST_F(ChargedLedger, NamesAndPoolsHaveBounds) {
+TEST_F(ChargedLedger, BoundsNamesAndPools) {
   std::vector<std::string> names;
   for (size_t i = 0; i < Ledger::kNamesMax; ++i) names.push_back("d-" + std::to_string(i));
   EXPECT_FALSE(ledger.learn(slice(kPool, names)).is_overfull);
@@ -624,7 +624,7 @@ TEST_F(ChargedLedger, NamesAndPoolsHaveBounds) {
 
 // Red when a look ends at the first name that there is no room for: what is known and stands behind it in the
 // slice would be free too early.
-TEST_F(ChargedLedger, BeyondTheBoundWhatIsKnownIsStillSeen) {
+TEST_F(ChargedLedger, SeesKnownEntriesBeyondTheLimit) {
   std::vector<std::string> names;
   for (size_t i = 1; i < Ledger::kNamesMax; ++i) names.push_back(std::string(kVf) + "-" + std::to_string(i));
   withdraw_the_pf();
@@ -633,7 +633,7 @@ TEST_F(ChargedLedger, BeyondTheBoundWhatIsKnownIsStillSeen) {
   EXPECT_EQ(list(1min).released, 0u) << "shown in a slice less than ten seconds ago";
 }
 
-TEST_F(ChargedLedger, ARecordThatCannotBeUnderstoodIsThePoolAsAWhole) {
+TEST_F(ChargedLedger, AnInvalidRecordReservesTheWholePool) {
   const auto learned = ledger.learn(slice(kPool, {}, "nonsense"));
   EXPECT_TRUE(learned.is_new);
   EXPECT_NE(learned.problem, "");
@@ -648,7 +648,7 @@ TEST_F(ChargedLedger, ARecordThatCannotBeUnderstoodIsThePoolAsAWhole) {
 }
 
 // Red when VFs of the other driver stay charged for a pool that nobody ever wants anything of.
-TEST_F(ChargedLedger, ASpoiltSliceThatDoesNotTellItsPoolIsOfTheOnlyOne) {
+TEST_F(ChargedLedger, AnUndecodableSliceBelongsToTheOnlyPool) {
   ledger.set_writing(false);
   ledger.learn(slice({kSriov, ""}, {kVf}, "no record"));
   wanted = {kNode};
@@ -662,7 +662,7 @@ TEST_F(ChargedLedger, ASpoiltSliceThatDoesNotTellItsPoolIsOfTheOnlyOne) {
   EXPECT_FALSE(ledger.is_sriov_unverified());
 }
 
-TEST_F(ChargedLedger, WhatThisDaemonHasAbridgedItKnowsByName) {
+TEST_F(ChargedLedger, KnowsItsOwnAbridgedEntriesByName) {
   const std::string abridged = Record({whole_holding(kPool.second)}, kPool.second).text();
   withdraw_the_pf();
   EXPECT_FALSE(ledger.learn(slice(kPool, {}, abridged)).is_new);
@@ -670,7 +670,7 @@ TEST_F(ChargedLedger, WhatThisDaemonHasAbridgedItKnowsByName) {
   EXPECT_TRUE(ledger.learn(slice(kPool, {}, abridged)).is_new) << "another daemon's";
 }
 
-TEST_F(ChargedLedger, DoubtIsChargedWhereItMatters) {
+TEST_F(ChargedLedger, ReservesUnverifiedEntriesOnlyWhereRelevant) {
   ledger.begin({.exposure = {true, {kLinks.second}}, .is_of_sriov = true}, now);
   ledger.begin({}, now);
   EXPECT_TRUE(ledger.unverified().is_of(kPool.second));
@@ -697,14 +697,14 @@ TEST_F(ChargedLedger, DoubtIsChargedWhereItMatters) {
 }
 
 // Red when the slice of links makes a later start take the other driver's new slice for a complete record.
-TEST_F(ChargedLedger, DoubtOfTheOtherDriverIsRecordedBesideASliceOfLinks) {
+TEST_F(ChargedLedger, RecordsUnverifiedOfTheOtherDriverBesideASliceOfLinks) {
   ledger.begin({.exposure = {true, {kLinks.second}}, .is_of_sriov = true}, now);
   has_link_slice = true;
   decide({});
   EXPECT_EQ(recorded(kOther), Set{kWhole});
 }
 
-TEST_F(ChargedLedger, DoubtDoesNotEndByACensusThatBeganTooEarly) {
+TEST_F(ChargedLedger, UnverifiedOutlastsAClaimListThatBeganTooEarly) {
   ledger.begin({.exposure = {true, {}}}, now);
   decide({});
   EXPECT_FALSE(list(9s).ends_unverified);
@@ -714,7 +714,7 @@ TEST_F(ChargedLedger, DoubtDoesNotEndByACensusThatBeganTooEarly) {
 }
 
 // Where there is no DeviceExposurePolicy nothing waits for what the other driver has withdrawn.
-TEST_F(ChargedLedger, OneKindAloneAsksNobody) {
+TEST_F(ChargedLedger, OneTypeAloneNeedsNoEvidence) {
   has_exposures = false;
   ledger.begin({.exposure = {true, {}}, .is_of_sriov = true}, now);
   decide({}, {kVf});
@@ -727,7 +727,7 @@ TEST_F(ChargedLedger, OneKindAloneAsksNobody) {
   EXPECT_TRUE(ledger.need());
 }
 
-TEST_F(ChargedLedger, AClaimOfAFunctionThatComesLater) {
+TEST_F(ChargedLedger, HandlesAClaimOfALateFunction) {
   ledger.begin({.exposure = {true, {}}}, now);
   decide({});
   list(10s, {{kPool, {{"0000-3b-07-0", true}}}});

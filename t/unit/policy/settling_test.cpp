@@ -60,7 +60,7 @@ struct World {
 };
 
 // Red when a kind of policy has a way of its own to settle, or a verdict says "offered" of what is held out.
-TEST(SettlingOf, BothKindsRemovalsPassAndAdditionsWait) {
+TEST(SettlingOf, RemovalsPassAndAdditionsWaitForBothTypes) {
   for (const bool is_sriov : {true, false}) {
     World world(is_sriov, 3);
     const Decision first = world.decide_now();
@@ -82,7 +82,7 @@ TEST(SettlingOf, BothKindsRemovalsPassAndAdditionsWait) {
   }
 }
 
-TEST(Settling, KeepsAttributesAndNothingElse) {
+TEST(Settling, KeepsOnlyAttributes) {
   Inputs in;
   in.settling = {"eth1"};
   kube::Device was{.name = "eth1", .attributes = {{"a/b", int64_t{0}}}};

@@ -74,7 +74,7 @@ std::string config(const std::string& resource, const std::string& filter) {
 }
 
 // Red when what is not known reads as another value: the config behind offers what the one before diverts.
-TEST(SriovUnknown, WhatAConfigBeforeMayHaveNoOtherOffers) {
+TEST(SriovUnknown, NoLaterConfigOffersAPossibleMatch) {
   const struct {
     const char *first, *outcome;
   } cases[] = {
@@ -103,7 +103,7 @@ TEST(SriovUnknown, WhatAConfigBeforeMayHaveNoOtherOffers) {
     }
 }
 
-TEST(SriovUnknown, KnownIsWhatHasNoInterfaceAnywhere) {
+TEST(SriovUnknown, NoInterfaceAnywhereIsKnown) {
   World world;
   world.add("p", "{configs: [" + config("a", "pfNames: [ens1f0]") + ", " + config("b", "") + "]}");
   world.lose_pf();
@@ -111,21 +111,21 @@ TEST(SriovUnknown, KnownIsWhatHasNoInterfaceAnywhere) {
   EXPECT_EQ(offered_as(world.decide(), kEntry), "b");
 }
 
-TEST(SriovUnknown, InsideAConfigAFilterThatMatchesIsEnough) {
+TEST(SriovUnknown, OneMatchingFilterOfAConfigIsEnough) {
   World world;
   world.add("p", "{configs: [{resourceName: a, resourceFilters: [{pfNames: [x]}, {vendors: ['8086']}]}]}");
   world.lose_pf();
   EXPECT_EQ(offered_as(world.decide(), kEntry), "a");
 }
 
-TEST(SriovUnknown, AConfigBehindTheOneThatTakesItIsNotWaitedFor) {
+TEST(SriovUnknown, DoesNotWaitForLaterConfigs) {
   World world;
   world.add("p", "{configs: [" + config("a", "") + ", " + config("b", "pfNames: [ens1f0]") + "]}");
   world.lose_pf();
   EXPECT_EQ(offered_as(world.decide(), kEntry), "a");
 }
 
-TEST(SriovUnknown, ItIsExplained) {
+TEST(SriovUnknown, ExplainsTheUnknown) {
   World world;
   world.add("p1", "{configs: [" + config("a", "pfNames: [ens1f0]") + "]}");
   world.add("p2", "{configs: [" + config("b", "") + "]}");
@@ -143,7 +143,7 @@ TEST(SriovUnknown, ItIsExplained) {
 }
 
 // Whatever the first one means it for, the other driver does not offer it meanwhile, and nobody gets the PF as a whole.
-TEST(SriovUnknown, NorDoesTheOtherDriverOfferIt) {
+TEST(SriovUnknown, TheOtherDriverDoesNotOfferItEither) {
   for (const std::string type : {"vf", "pf"}) {
     World world;
     world.add("p", "{configs: [" + config("a", "pfNames: [ens1f0]") + "]}");
@@ -160,7 +160,7 @@ TEST(SriovUnknown, NorDoesTheOtherDriverOfferIt) {
 
 // ---- what stands
 
-TEST(SriovUnknown, WhatStandsKeepsItsVerdictWhileThePoliciesAreUnchanged) {
+TEST(SriovUnknown, APublishedEntryKeepsItsVerdictUnderUnchangedPolicies) {
   World world;
   world.add("p1", "{configs: [" + config("a", "pfNames: [other0]") + "]}");
   world.add("p2", "{configs: [" + config("b", "") + "]}");
@@ -184,7 +184,7 @@ TEST(SriovUnknown, WhatStandsKeepsItsVerdictWhileThePoliciesAreUnchanged) {
 }
 
 // Red when a policy is another one because it was read once more, or something beside its spec was written.
-TEST(SriovUnknown, APolicyIsUnchangedAsLongAsItsSpecIs) {
+TEST(SriovUnknown, APolicyIsUnchangedWhileItsSpecIs) {
   const std::string spec = "\nspec: {configs: [" + config("a", "pfNames: [other0]") + "]}";
   const struct {
     const char *meta, *outcome;
@@ -218,7 +218,7 @@ TEST(SriovUnknown, APolicyIsUnchangedAsLongAsItsSpecIs) {
   }
 }
 
-TEST(SriovUnknown, WhatDoesNotStandIsNotOfferedBesideWhatDoes) {
+TEST(SriovUnknown, AnUnpublishedEntryIsNotOfferedBesideAPublishedOne) {
   World world;
   world.add("p", "{configs: [" + config("a", "pfNames: [other0]") + ", " + config("b", "") + "]}");
   world.lose_pf();
@@ -229,7 +229,7 @@ TEST(SriovUnknown, WhatDoesNotStandIsNotOfferedBesideWhatDoes) {
 }
 
 // Over a restart it goes on as what it stands as, whichever of those that may have it that is.
-TEST(SriovUnknown, OverARestartItStaysWhatItStandsAs) {
+TEST(SriovUnknown, ARestartKeepsTheFormOfTheEntry) {
   for (const std::string stood : {"a", "b", "c"}) {
     World world;
     world.add("p", "{configs: [" + config("a", "pfNames: [ens1f0]") + ", " + config("b", "") + ", " +
@@ -241,7 +241,7 @@ TEST(SriovUnknown, OverARestartItStaysWhatItStandsAs) {
 }
 
 // Red when a policy whose filter asks for a fact that is unknown limits nothing, or explain says another limit than holds.
-TEST(SriovUnknown, SettingsAreLimitedByWhatMayMatchToo) {
+TEST(SriovUnknown, PossibleMatchesLimitSettingsToo) {
   World world;
   world.add("by-address",
             "{allow: [vlan, trust], configs: [{resourceFilters: [{pfPciAddresses: ['0000:3b:00.0']}]}]}");

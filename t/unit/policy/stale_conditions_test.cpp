@@ -87,7 +87,7 @@ struct World {
 
 bool is_said(const std::string& all, const std::string& part) { return all.find(part) != std::string::npos; }
 
-TEST(PfWord, ANodeStateIsOneWhereItWantsSomethingOfThePf) {
+TEST(PfWord, ANodeStateNeedsAPfQueryForItsSettings) {
   for (const PolicyType kind : kBoth) {
     World world(kind);
     const Decision decision = world.decide("{require: [nodeState]}");
@@ -106,7 +106,7 @@ TEST(PfWord, ANodeStateIsOneWhereItWantsSomethingOfThePf) {
 }
 
 // Red when the PF is asked for ever although nobody could, or when what it told while it had an interface is believed.
-TEST(PfWord, APfWithoutAnInterfaceIsNotAsked) {
+TEST(PfWord, DoesNotQueryAPfWithoutAnInterface) {
   for (const PolicyType kind : kBoth) {
     World world(kind);
     world.host.at(kPf).driver = "vfio-pci";
@@ -124,7 +124,7 @@ TEST(PfWord, APfWithoutAnInterfaceIsNotAsked) {
   }
 }
 
-TEST(PfWord, WhatIsNewTakesAYoungOne) {
+TEST(PfWord, ANewDeviceNeedsARecentQuery) {
   for (const PolicyType kind : kBoth)
     for (const bool is_first : {true, false})
       for (const bool is_young : {true, false}) {
@@ -146,7 +146,7 @@ TEST(PfWord, WhatIsNewTakesAYoungOne) {
 }
 
 // Red when the wait hides what else is missing.
-TEST(PfWord, TheRestIsToldBesideIt) {
+TEST(PfWord, ReportsOtherConditionsToo) {
   for (const PolicyType kind : kBoth) {
     World world(kind);
     EXPECT_TRUE(is_said(
@@ -157,7 +157,7 @@ TEST(PfWord, TheRestIsToldBesideIt) {
 }
 
 // Red when what stands is kept without the taint for something else that it has lost.
-TEST(PfWord, WhatStandsIsTaintedForTheRest) {
+TEST(PfWord, TaintsAPublishedEntryForOtherConditions) {
   for (const PolicyType kind : kBoth) {
     World world(kind);
     world.decide("{require: []}");
@@ -177,7 +177,7 @@ TEST(PfWord, WhatStandsIsTaintedForTheRest) {
 }
 
 // Another one has come in its place. Red when it is kept by the name.
-TEST(PfWord, AnotherOneDoesNotStand) {
+TEST(PfWord, AnotherEntryIsNotPublished) {
   for (const PolicyType kind : kBoth) {
     World world(kind);
     world.decide("{require: []}");

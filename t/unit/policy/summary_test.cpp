@@ -12,7 +12,7 @@ struct Row {
 };
 
 // Each device alone, and all of them together.
-TEST(Summary, CountsEachDeviceOnceByWhatBecomesOfIt) {
+TEST(Summary, CountsEachDeviceOnceByDisposition) {
   const Row rows[] = {
       {Outcome::kOffered, {}, 1, 0, 0},
       {Outcome::kNotAVf, {}, 0, 0, 0},
@@ -57,7 +57,7 @@ TEST(Summary, CountsEachDeviceOnceByWhatBecomesOfIt) {
   EXPECT_EQ(summary.exposure.at(Outcome::kOffered), 3u) << "each persona";
 }
 
-TEST(Summary, IsALineForPeople) {
+TEST(Summary, FitsOneLine) {
   EXPECT_EQ(describe({.devices = 20, .offered = 12, .held_back = 1, .hidden = 3}),
             "12 devices offered, 3 hidden, 1 held back, 4 matched by no policy");
   EXPECT_EQ(describe({.offered = 1}), "1 device offered, 0 hidden, 0 held back");

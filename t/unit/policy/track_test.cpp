@@ -54,7 +54,7 @@ struct TrackTest : testing::Test {
   const Demand mac = demanding({Condition::kAdminMac});
 };
 
-TEST_F(TrackTest, SinceTheLastOfAllItAsksFor) {
+TEST_F(TrackTest, StartsWithTheLastCondition) {
   vf().enforced->mac = "00:00:00:00:00:00";
   begin(10s);
   EXPECT_FALSE(is_ready(mac));
@@ -73,7 +73,7 @@ TEST_F(TrackTest, SinceTheLastOfAllItAsksFor) {
   EXPECT_FALSE(is_ready(mac));
 }
 
-TEST_F(TrackTest, WhatIsGoneAndBackStartsAnew) {
+TEST_F(TrackTest, RestartsForAReturningDevice) {
   begin(10s);
   const HostDevice before = vf();
   host.remove(kVf);
@@ -94,7 +94,7 @@ TEST_F(TrackTest, AnotherInterfaceIsAnotherDevice) {
   EXPECT_EQ(vf_by(mac).since, TimePoint(20s)) << "it was gone for a moment that nobody saw";
 }
 
-TEST_F(TrackTest, WhileItsInterfaceIsAwayNothingChanges) {
+TEST_F(TrackTest, IsUnchangedWhileTheInterfaceIsInAPod) {
   begin(10s);
   vf().netdev->stale = true;
   vf().enforced->mac = "00:00:00:00:00:00";
@@ -112,7 +112,7 @@ TEST_F(TrackTest, WhileItsInterfaceIsAwayNothingChanges) {
   EXPECT_FALSE(is_ready(mac));
 }
 
-TEST_F(TrackTest, WhatComesBackIsNotThereBeforeUdevdHasFinished) {
+TEST_F(TrackTest, AReturningInterfaceWaitsForUdev) {
   for (const bool is_held : {false, true}) {
     book = {};
     vf().netdev->ifindex = 100;
@@ -141,7 +141,7 @@ TEST_F(TrackTest, WhatComesBackIsNotThereBeforeUdevdHasFinished) {
 
 // Where events were lost a function may be replaced while its interface is thought to be away. Red when udevd's word of the
 // one that left is taken for the other's.
-TEST_F(TrackTest, UdevdsWordIsOfTheInterfaceThatLeft) {
+TEST_F(TrackTest, UdevsEventConcernsTheInterfaceThatLeft) {
   const Demand both = demanding({Condition::kUdevInitialized, Condition::kAdminMac});
   for (const bool is_same : {false, true}) {
     book = {};
@@ -172,7 +172,7 @@ TEST_F(TrackTest, UdevdsWordIsOfTheInterfaceThatLeft) {
   }
 }
 
-TEST_F(TrackTest, OfWhatWasAwayAtTheStartUdevdsWordIsWaitedFor) {
+TEST_F(TrackTest, WaitsForUdevForAnInterfaceAbsentAtTheStart) {
   vf().netdev.reset();
   begin(10s, {kVf});
   EXPECT_TRUE(is_ready(demanding({Condition::kUdevInitialized})));
@@ -194,7 +194,7 @@ TEST_F(TrackTest, AtTheStart) {
   EXPECT_EQ(vf_by(mac).since, TimePoint(30s)) << "what it lost it has lost";
 }
 
-TEST_F(TrackTest, AtTheStartWhatStandsIsReadyAndUnreadyAsItIs) {
+TEST_F(TrackTest, UsesPublishedEntriesAsTheyAreAtTheStart) {
   vf().enforced->mac = "00:00:00:00:00:00";
   begin(10s, {kVf});
   EXPECT_FALSE(is_ready(mac));
@@ -209,7 +209,7 @@ TEST_F(TrackTest, AtTheStartWhatStandsIsReadyAndUnreadyAsItIs) {
   EXPECT_FALSE(readied(unpublished.now().at(kVf), mac).missing.none());
 }
 
-TEST_F(TrackTest, AtTheStartAnInterfaceThatIsNowhereIsElsewhere) {
+TEST_F(TrackTest, TreatsAMissingInterfaceAsInAPodAtTheStart) {
   const auto netdev = vf().netdev;
   vf().netdev.reset();
   begin(10s, {kVf});
@@ -231,7 +231,7 @@ TEST_F(TrackTest, AtTheStartAnInterfaceThatIsNowhereIsElsewhere) {
 }
 
 // Red when an interface that is made just after the start counts as one that comes back, and so as finished.
-TEST_F(TrackTest, AtTheStartWhatDoesNotStandMayNotHaveBeenMadeYet) {
+TEST_F(TrackTest, AnUnpublishedDeviceMayLackItsInterfaceAtTheStart) {
   const auto netdev = std::exchange(vf().netdev, {});
   begin(10s);
   vf().netdev = netdev;
@@ -243,7 +243,7 @@ TEST_F(TrackTest, AtTheStartWhatDoesNotStandMayNotHaveBeenMadeYet) {
   EXPECT_EQ(vf_by(Demand{}).since, TimePoint(30s));
 }
 
-TEST_F(TrackTest, ANewOneWithoutAnInterfaceHasNotMadeItYet) {
+TEST_F(TrackTest, ANewDeviceWithoutInterfaceMayStillCreateIt) {
   const HostDevice whole = vf();
   host.remove(kVf);
   begin(10s);
@@ -258,7 +258,7 @@ TEST_F(TrackTest, ANewOneWithoutAnInterfaceHasNotMadeItYet) {
   EXPECT_FALSE(is_ready(Demand{})) << "half made";
 }
 
-TEST_F(TrackTest, WhatThePfDoesNotTellAnyMoreStaysAsItWas) {
+TEST_F(TrackTest, KeepsFactsThatThePfNoLongerReports) {
   begin(10s);
   const auto told = vf().enforced;
   vf().enforced.reset();
@@ -281,7 +281,7 @@ TEST_F(TrackTest, WhatThePfDoesNotTellAnyMoreStaysAsItWas) {
 
 // Red when what it was before it had another driver goes on: for good where it is nobody's word now, or as if the PF had
 // told it.
-TEST_F(TrackTest, WhatThePfNeverToldIsNotKept) {
+TEST_F(TrackTest, DropsFactsThatThePfNeverReported) {
   const auto told = vf().enforced;
   vf().enforced.reset();
   vf().driver.clear();
@@ -304,7 +304,7 @@ TEST_F(TrackTest, WhatThePfNeverToldIsNotKept) {
 }
 
 // What stands is taken at its word when the daemon begins. Red when that is taken for seen.
-TEST_F(TrackTest, WhatIsTakenForGrantedIsNotSeen) {
+TEST_F(TrackTest, AnAssumedFactIsNotObserved) {
   const auto seen = [](const ReadinessBook& one, const Demand& demand) {
     return readied(one.now().at(kVf).as_seen(), demand);
   };
@@ -336,12 +336,12 @@ TEST_F(TrackTest, WhatIsTakenForGrantedIsNotSeen) {
   EXPECT_EQ(fresh.now().at(kVf).as_seen(), fresh.now().at(kVf));
 }
 
-TEST_F(TrackTest, WhoLooksOnceTakesAllAsOfOld) {
+TEST_F(TrackTest, AOneShotCommandTreatsEverythingAsOld) {
   begin(10s, {}, true);
   EXPECT_EQ(vf_by(mac).since, kEver);
 }
 
-TEST_F(TrackTest, ANodeStateIsLookedAtAnew) {
+TEST_F(TrackTest, ComparesANodeStateAgain) {
   const Demand in_sync = demanding({Condition::kNodeState});
   begin(10s);
   EXPECT_FALSE(is_ready(in_sync));
@@ -354,7 +354,7 @@ TEST_F(TrackTest, ANodeStateIsLookedAtAnew) {
   EXPECT_FALSE(is_ready(in_sync));
 }
 
-TEST_F(TrackTest, AUdevdThatComesIsNoticed) {
+TEST_F(TrackTest, DetectsALateUdev) {
   vf().netdev->is_initialized = false;
   auto without = std::make_shared<hotplug::Inventory>(*inventory());
   without->has_udevd = false;
@@ -392,7 +392,7 @@ TEST_F(TrackTest, AVfFollowsTheLinkOfItsPf) {
   EXPECT_FALSE(is_ready(carrier)) << "the PF has lost its driver";
 }
 
-TEST_F(TrackTest, AtTheStartAnUnknownLinkIsMetForWhatStandsAlone) {
+TEST_F(TrackTest, AnUnknownLinkIsUpOnlyForPublishedEntriesAtTheStart) {
   const Demand carrier = demanding({Condition::kCarrier});
   host.at(kPf).netdev->oper_state.clear();
   begin(10s, {kVf});
@@ -403,13 +403,13 @@ TEST_F(TrackTest, AtTheStartAnUnknownLinkIsMetForWhatStandsAlone) {
   EXPECT_FALSE(is_ready(carrier));
 }
 
-TEST(Damping, DoublesUpToABound) {
+TEST(Damping, DoublesUpToALimit) {
   const std::pair<int, Millis> rows[] = {{0, 0s}, {1, 0s},  {2, 1s},  {3, 2s},    {4, 4s},
                                          {5, 8s}, {6, 16s}, {7, 30s}, {100, 30s}, {1'000'000, 30s}};
   for (const auto& [losses, wait] : rows) EXPECT_EQ(damping(losses), wait) << losses;
 }
 
-TEST_F(TrackTest, WhatComesAndGoesWaitsEverLonger) {
+TEST_F(TrackTest, AFlappingConditionWaitsLonger) {
   const auto lose = [&](Millis at) { vf().enforced->mac = "00:00:00:00:00:00", look(at); };
   const auto regain = [&](Millis at) { vf().enforced->mac = "02:00:00:00:00:01", look(at); };
   begin(10s);
@@ -431,7 +431,7 @@ TEST_F(TrackTest, WhatComesAndGoesWaitsEverLonger) {
   EXPECT_EQ(vf_by(mac).calm_at, vf_by(mac).since + kDampingMax);
 }
 
-TEST_F(TrackTest, AnyMtuHasItsOwnTime) {
+TEST_F(TrackTest, EachMtuHasItsOwnTime) {
   std::mt19937 dice(7);
   for (int round = 0; round < 200; ++round) {
     book = {};
@@ -456,7 +456,7 @@ TEST_F(TrackTest, AnyMtuHasItsOwnTime) {
   }
 }
 
-TEST_F(TrackTest, ManyMtusAreForgottenOnTheSafeSide) {
+TEST_F(TrackTest, ForgetsManyMtusSafely) {
   begin(0ms);
   for (int step = 1; step <= 40; ++step) {
     vf().netdev->mtu = 2000 + step;

@@ -46,7 +46,7 @@ struct EventWriterTest : testing::Test {
   std::optional<EventWriter> writer;
 };
 
-TEST_F(EventWriterTest, IsOfThePolicyAndInItsNamespace) {
+TEST_F(EventWriterTest, BelongsToThePolicyAndItsNamespace) {
   look({bad()});
   const auto all = cluster.objects(kube::kEvents);
   ASSERT_EQ(all.size(), 1u);
@@ -62,7 +62,7 @@ TEST_F(EventWriterTest, IsOfThePolicyAndInItsNamespace) {
 }
 
 // Red when the Event of a pod is not found by `kubectl describe pod`, or takes the room of policies.
-TEST_F(EventWriterTest, OfAPodItIsInItsNamespaceAndHasRoomOfItsOwn) {
+TEST_F(EventWriterTest, PodEventsHaveTheirNamespaceAndLimit) {
   ReportedEvents all;
   for (int i = 0; i < 30; ++i)
     all.push_back({"ConfigurationIgnored", {kPodKind, "apps", "pod-" + std::to_string(i)}, "", "it"});
@@ -81,12 +81,12 @@ TEST_F(EventWriterTest, OfAPodItIsInItsNamespaceAndHasRoomOfItsOwn) {
 }
 
 // Red when what lasts is told again with each look.
-TEST_F(EventWriterTest, ALastingConditionIsOneEvent) {
+TEST_F(EventWriterTest, WritesOneEventForALastingCondition) {
   for (int i = 0; i < 100; ++i) look({bad("reason " + std::to_string(i))}, 1min);
   EXPECT_EQ(cluster.writes().size(), 1u);
 }
 
-TEST_F(EventWriterTest, AReturningConditionIsASeries) {
+TEST_F(EventWriterTest, WritesASeriesForAReturningCondition) {
   for (int i = 0; i < 5; ++i) {
     look({bad()}, 1min);
     look({}, 1min);
@@ -101,7 +101,7 @@ TEST_F(EventWriterTest, AReturningConditionIsASeries) {
 }
 
 // Red when each start tells of the same as if it were new.
-TEST_F(EventWriterTest, ARestartGoesOnWithTheSeries) {
+TEST_F(EventWriterTest, ContinuesTheSeriesAfterARestart) {
   look({bad()});
   make();
   look({bad()}, 1min);
@@ -109,7 +109,7 @@ TEST_F(EventWriterTest, ARestartGoesOnWithTheSeries) {
   EXPECT_EQ(*cluster.objects(kube::kEvents)[0].find({"series", "count"})->integer(), 2);
 }
 
-TEST_F(EventWriterTest, AtMostThirtyAnHourBesideTheFirstTen) {
+TEST_F(EventWriterTest, BoundsEventsPerHour) {
   for (int i = 0; i < 600; ++i)
     look({held("w" + std::to_string(i % 200)), held("v" + std::to_string(i % 177))}, 12s);
   EXPECT_LE(cluster.writes().size(), 10u + 60u + 1u) << "in two hours";
@@ -117,7 +117,7 @@ TEST_F(EventWriterTest, AtMostThirtyAnHourBesideTheFirstTen) {
 }
 
 // Red when whoever writes policies that are wrong, each minute another one, keeps the Node from being told of.
-TEST_F(EventWriterTest, PoliciesTakeNoRoomOfTheNode) {
+TEST_F(EventWriterTest, PolicyEventsDoNotUseTheNodesLimit) {
   for (int i = 0; i < 600; ++i) {
     ReportedEvents now;
     for (int j = 0; j < 25; ++j)
@@ -132,7 +132,7 @@ TEST_F(EventWriterTest, PoliciesTakeNoRoomOfTheNode) {
 }
 
 // Red when 5,000 nodes that find the same problem of a policy make 5,000 Events of it.
-TEST_F(EventWriterTest, AConditionOfTheFleetIsOneEventOfTheFirstNode) {
+TEST_F(EventWriterTest, TheFirstNodeWritesAnEventOfTheFleet) {
   ReportedEvent everywhere = bad();
   everywhere.is_of_fleet = true;
   std::vector<std::optional<EventWriter>> nodes(50);
@@ -156,7 +156,7 @@ TEST_F(EventWriterTest, AConditionOfTheFleetIsOneEventOfTheFirstNode) {
 }
 
 // Red when the Event of a policy that is gone is taken for one of its successor, whose generations begin anew.
-TEST_F(EventWriterTest, APolicyThatIsMadeAnewIsAnotherOne) {
+TEST_F(EventWriterTest, ARecreatedPolicyIsAnother) {
   ReportedEvent everywhere = bad();
   everywhere.is_of_fleet = true;
   look({everywhere});
@@ -169,7 +169,7 @@ TEST_F(EventWriterTest, APolicyThatIsMadeAnewIsAnotherOne) {
 }
 
 // Red when reading what others have told takes the room of what this node has to tell.
-TEST_F(EventWriterTest, WhatOthersHaveToldTakesNoRoom) {
+TEST_F(EventWriterTest, EventsOfOthersDoNotUseTheLimit) {
   ReportedEvents all;
   for (int i = 0; i < 10; ++i) {
     all.push_back(
@@ -185,7 +185,7 @@ TEST_F(EventWriterTest, WhatOthersHaveToldTakesNoRoom) {
   EXPECT_EQ(writer->counters().left_out, 0u);
 }
 
-TEST_F(EventWriterTest, WhatIsOfTheFleetIsOfItsOwnNodeAfterARestart) {
+TEST_F(EventWriterTest, AFleetEventBelongsToItsNodeAfterARestart) {
   ReportedEvent everywhere = bad();
   everywhere.is_of_fleet = true;
   look({everywhere});
@@ -195,7 +195,7 @@ TEST_F(EventWriterTest, WhatIsOfTheFleetIsOfItsOwnNodeAfterARestart) {
   EXPECT_EQ(*cluster.objects(kube::kEvents)[0].find({"series", "count"})->integer(), 2);
 }
 
-TEST_F(EventWriterTest, ASeriesThatSomebodyCountsBeyondAllBoundsIsGoneOnWith) {
+TEST_F(EventWriterTest, ContinuesASeriesWithAnExcessiveCount) {
   look({bad()});
   kube::Json event = cluster.objects(kube::kEvents).at(0);
   event.set("series", *kube::decode_json(R"({"count":9223372036854775807,"lastObservedTime":"t"})"));
@@ -206,7 +206,7 @@ TEST_F(EventWriterTest, ASeriesThatSomebodyCountsBeyondAllBoundsIsGoneOnWith) {
 }
 
 // Red when a long name is cut where no name may end: the server would refuse the Event.
-TEST_F(EventWriterTest, ALongNameIsCutToAName) {
+TEST_F(EventWriterTest, ShortensALongName) {
   for (const char* end : {".", "-"}) {
     ReportedEvent one = bad();
     one.policy.name = std::string(199, 'x') + end + "rest";
@@ -221,7 +221,7 @@ TEST_F(EventWriterTest, ALongNameIsCutToAName) {
   }
 }
 
-TEST_F(EventWriterTest, WhoLosesItsPermissionStops) {
+TEST_F(EventWriterTest, StopsWithoutPermission) {
   for (int i = 0; i < 2; ++i) {
     look({bad()}, 1min);
     look({}, 1min);
@@ -232,7 +232,7 @@ TEST_F(EventWriterTest, WhoLosesItsPermissionStops) {
   EXPECT_EQ(cluster.writes().size(), 0u);
 }
 
-TEST_F(EventWriterTest, FailureIsACountAndALine) {
+TEST_F(EventWriterTest, CountsAndLogsFailures) {
   cluster.on_request = [](const fake::Request& request) -> std::optional<kube::Failure> {
     if (request.plural != "events") return std::nullopt;
     return kube::Failure{.code = Errc::kDenied, .http_status = 403, .what = "create: forbidden"};
@@ -243,7 +243,7 @@ TEST_F(EventWriterTest, FailureIsACountAndALine) {
   EXPECT_LE(cluster.count("create", "events"), 61u);
 }
 
-TEST_F(EventWriterTest, NothingIsToldWithoutPermission) {
+TEST_F(EventWriterTest, WritesNothingWithoutPermission) {
   writer->permit(false);
   look({bad()}, 1min);
   EXPECT_EQ(cluster.writes().size(), 0u);

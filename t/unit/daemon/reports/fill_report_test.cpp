@@ -58,7 +58,7 @@ const PolicyReport& policy_of(const NodeReport& report, const std::string& name)
   return kNone;
 }
 
-TEST(TellDecision, CountsWhatEachPolicyTakesAndOffers) {
+TEST(TellDecision, CountsMatchedAndOfferedDevicesPerPolicy) {
   VfHost host;
   host.pf(kPf, "ens1f0", 8).pf(kOther, "ens2f0", 4);
   host.at(VfHost::vf_address(kPf, 3)).host_use = "enslaved to br0";
@@ -85,7 +85,7 @@ TEST(TellDecision, CountsWhatEachPolicyTakesAndOffers) {
   EXPECT_EQ(policy_of(report, "hide").hidden, (Counts{{"excluded", 1}}));
 }
 
-TEST(TellDecision, WhatAPolicyMayOfferItDoesNotTake) {
+TEST(TellDecision, DoesNotCountPossibleMatches) {
   VfHost host;
   host.pf(kPf, "ens1f0", 2);
   host.at(kPf).netdev.reset();
@@ -107,7 +107,7 @@ TEST(TellDecision, WhatAPolicyMayOfferItDoesNotTake) {
       << "whose word is missing";
 }
 
-TEST(TellDecision, VfsOfOnePfWithOneVerdictAreOneGroup) {
+TEST(TellDecision, GroupsVfsOfOnePfAndVerdict) {
   VfHost host;
   host.pf(kPf, "ens1f0", 64);
   host.at(VfHost::vf_address(kPf, 9)).host_use = "enslaved to br0";
@@ -131,7 +131,7 @@ TEST(TellDecision, VfsOfOnePfWithOneVerdictAreOneGroup) {
 }
 
 // What a report says of a device is what the host says of it, as far as it says something.
-TEST(TellDecision, GroupsStandForTheDevicesThatTheyAreMadeOf) {
+TEST(TellDecision, GroupsRepresentTheirDevices) {
   VfHost host;
   host.pf(kPf, "ens1f0", 64).pf(kOther, "ens2f0", 7);
   for (int i = 0; i < 7; ++i)
@@ -173,7 +173,7 @@ TEST(TellDecision, GroupsStandForTheDevicesThatTheyAreMadeOf) {
 }
 
 // Intel's 82576 has its VFs two routing ids apart, and nothing says that they are regular.
-TEST(TellDecision, AddressesFollowFromNumbersWhateverTheStride) {
+TEST(TellDecision, DerivesAddressesFromNumbersForAnyStride) {
   for (const int stride : {1, 2, 3, 0}) {
     hotplug::Inventory inventory{.boot_id = "b"};
     std::vector<int> at = {0, 5, 6, 14};  // of stride 0: no rule at all
@@ -201,7 +201,7 @@ TEST(TellDecision, AddressesFollowFromNumbersWhateverTheStride) {
 }
 
 // Pods make and lose interfaces all the time: a report that counted them would be written with each pod.
-TEST(TellDecision, InterfacesOfPodsAreNoneOfIt) {
+TEST(TellDecision, OmitsInterfacesOfPods) {
   VfHost host;
   host.pf(kPf, "ens1f0", 2);
   const auto with_veths = [&](const std::vector<std::string>& policies, int count) {
@@ -226,7 +226,7 @@ TEST(TellDecision, InterfacesOfPodsAreNoneOfIt) {
   EXPECT_EQ(with_veths({wanted}, 7).offered, with_veths({wanted}, 0).offered + 7);
 }
 
-TEST(TellDecision, EachSuffixSaysItsWord) {
+TEST(TellDecision, IncludesTheVerdictOfEachSuffix) {
   VfHost host;
   host.pf(kPf, "ens1f0", 2);
   const NodeReport report = told(

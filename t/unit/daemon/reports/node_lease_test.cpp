@@ -83,7 +83,7 @@ TEST_F(NodeLeaseTest, WaitsForTheNodesUid) {
 }
 
 // Red when an outage of the API server is asked through all the time, or when the Lease is late after it.
-TEST_F(NodeLeaseTest, AnOutageIsWaitedOutAndSaidOnce) {
+TEST_F(NodeLeaseTest, RetriesAndReportsAnOutageOnce) {
   start();
   scheduler.advance(8s);
   cluster.set_network(Network::kRefused);
@@ -99,7 +99,7 @@ TEST_F(NodeLeaseTest, AnOutageIsWaitedOutAndSaidOnce) {
   EXPECT_EQ(writer->last_failure(), "");
 }
 
-TEST_F(NodeLeaseTest, ARefusalNamesItsRemedyAndIsAskedSeldom) {
+TEST_F(NodeLeaseTest, NamesTheRemedyOfARefusalAndBacksOff) {
   cluster.deny("leases");
   start();
   scheduler.advance(30min);
@@ -110,7 +110,7 @@ TEST_F(NodeLeaseTest, ARefusalNamesItsRemedyAndIsAskedSeldom) {
 }
 
 // Red when a Lease that somebody edits or deletes stays so, or when their labels are lost.
-TEST_F(NodeLeaseTest, WhatOthersDoToItIsPutRight) {
+TEST_F(NodeLeaseTest, RepairsForeignChanges) {
   start();
   scheduler.advance(8s);
   kube::Json edited = *lease();
@@ -127,7 +127,7 @@ TEST_F(NodeLeaseTest, WhatOthersDoToItIsPutRight) {
   EXPECT_EQ(writer->counters().failed, 0u) << "conflicts are none";
 }
 
-TEST_F(NodeLeaseTest, ItsNameIsOneThatAnObjectMayHave) {
+TEST_F(NodeLeaseTest, UsesAValidObjectName) {
   EXPECT_EQ(node_lease_name("worker-1"), "sliced-node-worker-1");
   EXPECT_EQ(node_lease_name(std::string(253, 'a')), "");
   EXPECT_EQ(node_of_lease("sliced-node-worker-1"), "worker-1");
@@ -137,7 +137,7 @@ TEST_F(NodeLeaseTest, ItsNameIsOneThatAnObjectMayHave) {
 kube::Json lease_of(const std::string& text) { return *kube::decode_json(text); }
 
 // Red when the clock of a node, or of whoever reads, makes a daemon silent or keeps a dead one alive.
-TEST_F(NodeLeaseTest, TheTimeIsThatOfTheApiServer) {
+TEST_F(NodeLeaseTest, UsesTheTimeOfTheApiServer) {
   const auto renewed = decode_node_lease(lease_of(
       R"({"metadata":{"name":"sliced-node-a","managedFields":[)"
       R"({"manager":"sliced","time":"2026-11-21T10:00:00Z","fieldsV1":{"f:spec":{"f:renewTime":{}}}},)"

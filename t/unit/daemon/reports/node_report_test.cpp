@@ -73,7 +73,7 @@ NodeReport whole_report() {
   return out;
 }
 
-TEST(NodeReport, ComesBackAsItWasWritten) {
+TEST(NodeReport, RoundTrips) {
   const NodeReport report = whole_report();
   const auto back =
       decode_node_report(*kube::decode_json(kube::encode_json(json_of(report, {.resource_version = "17"}))));
@@ -103,7 +103,7 @@ void expect_known(const kube::Json& value, const kube::Json& schema, const std::
   }
 }
 
-TEST(NodeReport, TheSchemaHasEachField) {
+TEST(NodeReport, MatchesTheSchema) {
   std::ifstream file(SLICED_CRDS "/nodedevicereports.yaml");
   std::stringstream text;
   text << file.rdbuf();
@@ -114,14 +114,14 @@ TEST(NodeReport, TheSchemaHasEachField) {
                *version.find({"schema", "openAPIV3Schema"}), "");
 }
 
-TEST(NodeReport, RangesAreTextAndBack) {
+TEST(NodeReport, RoundTripsRanges) {
   for (const char* text : {"0", "0-15,17", "1-2,4-5,4095"}) EXPECT_EQ(text_of(*vf_ranges_of(text)), text);
   for (const char* text : {"", "a", "3-1", "-1", "0,0", "5,3", "0-4096", "1,"})
     EXPECT_FALSE(vf_ranges_of(text)) << text;
   EXPECT_EQ(device_count(vfs("0-15,17")), 17u);
 }
 
-TEST(NodeReport, AGroupOfVfsIsEachOfThem) {
+TEST(NodeReport, ExpandsAGroupOfVfs) {
   const auto devices = devices_of(vfs("6-8,300"));
   ASSERT_EQ(devices.size(), 4u);
   EXPECT_EQ(devices[1].id.text, "0000:3b:02.1");
@@ -149,7 +149,7 @@ NodeReport large_report() {
 }
 
 // Red when something is cut without being counted, or when one list takes the room of all others.
-TEST(NodeReport, FitsAndCountsWhatIsLeftOut) {
+TEST(NodeReport, FitsAndCountsOmittedGroups) {
   const NodeReport large = large_report(), fitted = fit(large);
   const size_t bytes = kube::encode_json(json_of(fitted, {.resource_version = "9999999999999999999"})).size();
   EXPECT_LE(bytes, kReportBytesMax);
@@ -168,7 +168,7 @@ TEST(NodeReport, FitsAndCountsWhatIsLeftOut) {
 }
 
 // Foreign bytes are escaped, which makes them longer.
-TEST(NodeReport, FitsWhateverTheTextsAre) {
+TEST(NodeReport, FitsWithAnyTexts) {
   std::minstd_rand random(7);
   NodeReport report = large_report();
   for (std::string& problem : report.problems)
@@ -184,7 +184,7 @@ TEST(NodeReport, FitsWhateverTheTextsAre) {
 }
 
 // Red when fields or outcomes that an older daemon wrote are lost in a rolling update.
-TEST(NodeReport, OldNamesOfFieldsAndOutcomesAreRead) {
+TEST(NodeReport, ReadsOldNamesOfFieldsAndOutcomes) {
   const auto report = decode_node_report(*kube::decode_json(
       R"({"metadata":{"name":"a"},"status":{"outcomes":{"exposure":{"charged":2}},
       "policies":[{"name":"p","hidden":{"charged":1}}],
@@ -199,7 +199,7 @@ TEST(NodeReport, OldNamesOfFieldsAndOutcomesAreRead) {
   EXPECT_EQ(report->groups.at(1).verdicts.at(0).outcome, "excluded");
 }
 
-TEST(NodeReport, WhatOthersWroteIsReadWithinBounds) {
+TEST(NodeReport, BoundsForeignContent) {
   EXPECT_FALSE(decode_node_report(*kube::decode_json("{}")).ok());
   const auto none = decode_node_report(*kube::decode_json(R"({"metadata":{"name":"a"},"status":[]})"));
   ASSERT_TRUE(none.ok());
@@ -221,7 +221,7 @@ TEST(NodeReport, WhatOthersWroteIsReadWithinBounds) {
 }
 
 // Red when a node can say numbers whose sum is none.
-TEST(NodeReport, NumbersCanBeSummedUp) {
+TEST(NodeReport, SumsUpNumbers) {
   const auto report = decode_node_report(*kube::decode_json(
       R"({"metadata":{"name":"a"},"status":{"counts":{"offered":9223372036854775807},
       "outcomes":{"sriov":{"offered":9223372036854775807}},"leftOut":{"devices":9223372036854775807},

@@ -73,7 +73,7 @@ std::map<std::string, std::string> exposure_losers(const Decided& one) {
 }
 using Losers = std::map<std::string, std::string>;
 
-TEST(Overruled, OfTwoSriovPoliciesTheLaterLosesWhatBothMatch) {
+TEST(Overruled, TheLaterOfTwoSriovPoliciesLosesCommonDevices) {
   VfHost host;
   host.pf(kPf, "ens1f0", 8);
   const auto losers = sriov_losers(
@@ -84,7 +84,7 @@ TEST(Overruled, OfTwoSriovPoliciesTheLaterLosesWhatBothMatch) {
   EXPECT_EQ(losers, (Losers{{"low", "high=3 middle=1 "}, {"middle", "high=1 "}}));
 }
 
-TEST(Overruled, WhoWouldOfferTheSameLosesNothing) {
+TEST(Overruled, AnEqualOfferLosesNothing) {
   VfHost host;
   host.pf(kPf, "ens1f0", 4);
   EXPECT_EQ(sriov_losers(decided(host, {sriov("a", 5, "resourceName: x"), sriov("b", 0, "resourceName: x")})),
@@ -103,7 +103,7 @@ TEST(Overruled, WhoWouldOfferTheSameLosesNothing) {
 }
 
 // By either of its keys: claims select by both.
-TEST(Overruled, TheNameThatMultusReadsIsOneToo) {
+TEST(Overruled, ComparesTheNameForMultus) {
   VfHost host;
   host.pf(kPf, "ens1f0", 4);
   const std::string labelled =
@@ -117,7 +117,7 @@ TEST(Overruled, TheNameThatMultusReadsIsOneToo) {
             Losers{});
 }
 
-TEST(Overruled, WhatIsExcludedIsNobodys) {
+TEST(Overruled, IgnoresExcludedDevices) {
   VfHost host;
   host.pf(kPf, "ens1f0", 4);
   const Decided one = decided(host, {sriov("a", 5, "resourceName: x"), sriov("b", 0, "resourceName: other"),
@@ -127,7 +127,7 @@ TEST(Overruled, WhatIsExcludedIsNobodys) {
   EXPECT_EQ(sriov_losers(one), (Losers{{"b", "a=1 "}}));
 }
 
-TEST(Overruled, OfTwoExposuresOfOneSuffixTheLaterLoses) {
+TEST(Overruled, TheLaterOfTwoExposuresOfOneSuffixLoses) {
   VfHost host;
   host.pf(kPf, "ens1f0", 4);
   const std::string shared = ", exposure: {allowMultipleAllocations: true}";
@@ -140,7 +140,7 @@ TEST(Overruled, OfTwoExposuresOfOneSuffixTheLaterLoses) {
 }
 
 // What a gate holds back is its policy's all the same.
-TEST(Overruled, AWinnerThatIsHeldBackWins) {
+TEST(Overruled, AWithheldWinnerWins) {
   VfHost host;
   host.pf(kPf, "ens1f0", 2);
   host.at(VfHost::vf_address(kPf, 0)).host_use = "enslaved to br0";

@@ -59,7 +59,7 @@ struct ReportWriterTest : testing::Test {
   std::optional<ReportWriter> writer;
 };
 
-TEST_F(ReportWriterTest, WritesWhatIsMadeOwnedByTheNode) {
+TEST_F(ReportWriterTest, WritesTheReportOwnedByTheNode) {
   install_and_start();
   EXPECT_EQ(writes(), 1u);
   EXPECT_EQ(held(), report);
@@ -72,7 +72,7 @@ TEST_F(ReportWriterTest, WritesWhatIsMadeOwnedByTheNode) {
 }
 
 // Red when a node stays marked as silent by an aggregate that is not there any more, or when it and the node overwrite each other.
-TEST_F(ReportWriterTest, AMarkOfSilenceIsTakenAwayOnceByAProcessThatLives) {
+TEST_F(ReportWriterTest, RemovesAMarkOfSilenceOnce) {
   install_and_start();
   const auto mark = [&] {
     NodeReport marked = held();
@@ -93,7 +93,7 @@ TEST_F(ReportWriterTest, AMarkOfSilenceIsTakenAwayOnceByAProcessThatLives) {
   EXPECT_EQ(held().silent_since, "") << "it is alive after all";
 }
 
-TEST_F(ReportWriterTest, WhatOthersAddToItsMetadataStays) {
+TEST_F(ReportWriterTest, KeepsForeignMetadata) {
   install_and_start();
   kube::Json object = *cluster.object(kNodeDeviceReports, "a");
   auto meta = *kube::decode_object_meta(object);
@@ -125,7 +125,7 @@ TEST_F(ReportWriterTest, AnUnchangedRestartWritesNothing) {
   EXPECT_EQ(held().last_change.change, "offered");
 }
 
-TEST_F(ReportWriterTest, WhatIsMarkedAndTheSameIsNotWritten) {
+TEST_F(ReportWriterTest, DoesNotWriteAnEqualReportDuringARequest) {
   install_and_start();
   for (int i = 0; i < 100; ++i) {
     writer->mark();
@@ -134,7 +134,7 @@ TEST_F(ReportWriterTest, WhatIsMarkedAndTheSameIsNotWritten) {
   EXPECT_EQ(writes(), 1u);
 }
 
-TEST_F(ReportWriterTest, AtMostOneWriteInTenSeconds) {
+TEST_F(ReportWriterTest, WritesAtMostOnceInTenSeconds) {
   random = 0;
   install_and_start();
   cluster.log.clear();
@@ -150,7 +150,7 @@ TEST_F(ReportWriterTest, AtMostOneWriteInTenSeconds) {
 }
 
 // So that a fleet that heard of one edit does not write within one second.
-TEST_F(ReportWriterTest, WritesOfAFleetAreSpreadOverTenSeconds) {
+TEST_F(ReportWriterTest, SpreadsWritesOfAFleetOverTenSeconds) {
   install_and_start();
   random = 0.99;
   scheduler.advance(1min);
@@ -161,7 +161,7 @@ TEST_F(ReportWriterTest, WritesOfAFleetAreSpreadOverTenSeconds) {
   EXPECT_EQ(writes(), 2u);
 }
 
-TEST_F(ReportWriterTest, SlicesComeFirst) {
+TEST_F(ReportWriterTest, WritesSlicesFirst) {
   install_and_start();
   scheduler.advance(30s);
   is_busy = true;
@@ -179,7 +179,7 @@ TEST_F(ReportWriterTest, SlicesComeFirst) {
   EXPECT_EQ(writes(), 3u) << "slices that nobody takes do not hold it up for ever";
 }
 
-TEST_F(ReportWriterTest, NothingIsWrittenWithoutPermission) {
+TEST_F(ReportWriterTest, WritesNothingWithoutPermission) {
   install();
   start();
   writer->permit(false);
@@ -191,7 +191,7 @@ TEST_F(ReportWriterTest, NothingIsWrittenWithoutPermission) {
 }
 
 // Red when an absent kind ends the writer, or makes it try.
-TEST_F(ReportWriterTest, AKindThatIsInstalledLaterIsWritten) {
+TEST_F(ReportWriterTest, WritesALateKind) {
   start();
   scheduler.advance(10min);
   EXPECT_EQ(made, 0u);
@@ -207,7 +207,7 @@ TEST_F(ReportWriterTest, AKindThatIsInstalledLaterIsWritten) {
   EXPECT_EQ(held(), report);
 }
 
-TEST_F(ReportWriterTest, WhatOthersDeleteOrEditIsPutRight) {
+TEST_F(ReportWriterTest, RepairsForeignDeletesAndEdits) {
   install_and_start();
   cluster.remove(kNodeDeviceReports, "a");
   scheduler.advance(30s);
@@ -225,7 +225,7 @@ TEST_F(ReportWriterTest, WhatOthersDeleteOrEditIsPutRight) {
 }
 
 // Failure is a count and a line: no more, and fewer with time.
-TEST_F(ReportWriterTest, AServerThatRefusesIsAskedSeldomAndSaidOnce) {
+TEST_F(ReportWriterTest, BacksOffAndReportsARefusalOnce) {
   install();
   cluster.on_admit = [](const fake::Request&, kube::Json&) -> std::optional<kube::Failure> {
     return kube::Failure{.code = Errc::kDenied, .http_status = 403, .what = "create: forbidden"};
@@ -245,7 +245,7 @@ TEST_F(ReportWriterTest, AServerThatRefusesIsAskedSeldomAndSaidOnce) {
 }
 
 // Red when two that write one report set each other's pace.
-TEST_F(ReportWriterTest, WhoWritesItAllTheTimeIsAnsweredEveryTenSeconds) {
+TEST_F(ReportWriterTest, AnswersAConstantForeignWriterEveryTenSeconds) {
   install_and_start();
   cluster.log.clear();
   NodeReport other = report;
@@ -260,7 +260,7 @@ TEST_F(ReportWriterTest, WhoWritesItAllTheTimeIsAnsweredEveryTenSeconds) {
   EXPECT_EQ(held(), report);
 }
 
-TEST_F(ReportWriterTest, AWatchThatEndsWhileItIsWrittenLosesNothing) {
+TEST_F(ReportWriterTest, AWatchThatEndsDuringAWriteLosesNothing) {
   install_and_start();
   change(9);
   while (cluster.count("update", "nodedevicereports") == 0) scheduler.advance(1ms);
@@ -277,7 +277,7 @@ TEST_F(ReportWriterTest, AWatchThatEndsWhileItIsWrittenLosesNothing) {
 
 // The watch tells of both before our answer comes. Red when the answer counts for more: what somebody has done would stand until
 // something else changes.
-TEST_F(ReportWriterTest, WhatIsDoneBehindAWriteIsPutRightAlthoughItsAnswerComesLater) {
+TEST_F(ReportWriterTest, RepairsAForeignChangeBehindAWrite) {
   install();
   for (const bool is_deleted : {true, false}) {
     bool is_first = true;
@@ -300,7 +300,7 @@ TEST_F(ReportWriterTest, WhatIsDoneBehindAWriteIsPutRightAlthoughItsAnswerComesL
   }
 }
 
-TEST_F(ReportWriterTest, ALostAnswerIsFoundByTheWatch) {
+TEST_F(ReportWriterTest, TheWatchShowsAWriteWithALostAnswer) {
   install();
   cluster.on_answer = [](const fake::Request& request) -> std::optional<kube::Failure> {
     if (request.verb != "create") return std::nullopt;
@@ -312,7 +312,7 @@ TEST_F(ReportWriterTest, ALostAnswerIsFoundByTheWatch) {
   EXPECT_EQ(writes(), 1u) << "it is there already";
 }
 
-TEST_F(ReportWriterTest, OnlyTheOwnReportIsAskedFor) {
+TEST_F(ReportWriterTest, ReadsOnlyTheOwnReport) {
   install_and_start();
   for (const fake::Request& request : cluster.log)
     if (request.verb == "watch" || request.verb == "list") {
@@ -320,7 +320,7 @@ TEST_F(ReportWriterTest, OnlyTheOwnReportIsAskedFor) {
     }
 }
 
-TEST_F(ReportWriterTest, WhatIsNotKnownYetIsNotWritten) {
+TEST_F(ReportWriterTest, WritesNothingBeforeTheFirstReport) {
   install();
   is_there = false;
   start();
@@ -334,7 +334,7 @@ TEST_F(ReportWriterTest, WhatIsNotKnownYetIsNotWritten) {
 }
 
 // Red when what could not be made, because a worker took too long, is forgotten until something else changes.
-TEST_F(ReportWriterTest, WhatCouldNotBeMadeIsMadeLater) {
+TEST_F(ReportWriterTest, RetriesAReportThatCouldNotBeBuilt) {
   install_and_start();
   is_there = false;
   change(9);

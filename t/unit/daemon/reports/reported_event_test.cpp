@@ -39,7 +39,7 @@ std::string text_of(const ReportedEvents& all) {
   return out;
 }
 
-TEST(ReportedEvent, EachConditionIsFoundWithItsText) {
+TEST(ReportedEvent, FindsEachConditionWithItsText) {
   ReportedEventFinder finder;
   NodeReport report = with({vfs("0-3,7", "refused", "attribute x: too long"),
                             vfs("9", "conflict", "", kOther), vfs("12", "in-use-by-host")});
@@ -50,7 +50,7 @@ TEST(ReportedEvent, EachConditionIsFoundWithItsText) {
 }
 
 // Red when a contradiction is told twice, and whose it is not at all.
-TEST(ReportedEvent, AContradictionNamesTheOtherPolicyOnce) {
+TEST(ReportedEvent, NamesTheOtherPolicyOfAConflictOnce) {
   ReportedEventFinder finder;
   DeviceGroup group = vfs("2-3", "conflict", "a SriovResourcePolicy offers it", kOther);
   group.verdicts.push_back({kPolicy, "offered", ""});
@@ -58,7 +58,7 @@ TEST(ReportedEvent, AContradictionNamesTheOtherPolicyOnce) {
 }
 
 // Red when devices that come and go are taken for one that waits.
-TEST(ReportedEvent, HeldBackIsADeviceThatWaitsForFiveMinutes) {
+TEST(ReportedEvent, ReportsADeviceHeldBackForFiveMinutes) {
   ReportedEventFinder finder;
   const auto at = [](Millis after) { return TimePoint{} + after; };
   EXPECT_TRUE(finder.look(with({vfs("0-1", "not-ready")}), {}, at(0s)).empty());
@@ -87,7 +87,7 @@ TEST(ReportedEvent, IsBoundedByReason) {
 }
 
 // Red when a second edit that cannot be used either is taken for the first.
-TEST(ReportedEvent, EachGenerationOfAPolicyIsOneConditionOnAllNodes) {
+TEST(ReportedEvent, AGenerationOfAPolicyIsOneConditionOnAllNodes) {
   ReportedEventFinder finder, of_another_node;
   NodeReport report = with({});
   report.policies = {{kPolicy, 3, "expose", 0, 0, {}, "spec.x: bad", 0}};

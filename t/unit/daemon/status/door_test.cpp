@@ -69,7 +69,7 @@ struct DoorTest : fixture::LoopTest {
   fake::MemoryLog log;
 };
 
-TEST_F(DoorTest, ASocketForItsUserAloneIsThereFromTheStartToTheEnd) {
+TEST_F(DoorTest, ServesASocketForItsUserFromStartToEnd) {
   auto door = open();
   ASSERT_EQ(door->socket(), root + "/status.sock");
   struct stat found{};
@@ -93,7 +93,7 @@ reactor::Descriptor tcp_client(uint16_t port, const std::string& says) {
   return socket;
 }
 
-TEST_F(DoorTest, ClientsThatSayNothingKeepNobodyOut) {
+TEST_F(DoorTest, SilentClientsBlockNobody) {
   const auto door = open("", reactor::net::Endpoint{"127.0.0.1", 0});
   ASSERT_NE(door->port(), 0);
   std::vector<reactor::Descriptor> silent;
@@ -114,7 +114,7 @@ TEST_F(DoorTest, ClientsThatSayNothingKeepNobodyOut) {
   EXPECT_LT(loop.scheduler().now() - since, Millis{4'000}) << "giving them up takes longer";
 }
 
-TEST_F(DoorTest, OfTwoDaemonsTheSecondHasANameOfItsOwnUntilTheFirstEnds) {
+TEST_F(DoorTest, TheSecondDaemonUsesAnotherNameUntilTheFirstEnds) {
   auto first = open(), second = open();
   EXPECT_EQ(first->socket(), root + "/status.sock");
   EXPECT_EQ(second->socket(), root + "/status-2.sock");
@@ -125,13 +125,13 @@ TEST_F(DoorTest, OfTwoDaemonsTheSecondHasANameOfItsOwnUntilTheFirstEnds) {
   EXPECT_TRUE(ask(second->socket()).ends_with("page a\n"));
 }
 
-TEST_F(DoorTest, APodsNameIsItsOwn) {
+TEST_F(DoorTest, APodHasItsOwnName) {
   auto old = open("uid-1"), young = open("uid-2");
   EXPECT_EQ(old->socket(), root + "/status-uid-1.sock");
   EXPECT_EQ(young->socket(), root + "/status-uid-2.sock");
 }
 
-TEST_F(DoorTest, WhatADeadDaemonLeftIsRemovedAndALivingOnesStays) {
+TEST_F(DoorTest, RemovesSocketsOfDeadDaemonsOnly) {
   {
     auto pod = open("uid-1");
     fs::rename(root + "/status-uid-1.sock", root + "/kept");
@@ -146,7 +146,7 @@ TEST_F(DoorTest, WhatADeadDaemonLeftIsRemovedAndALivingOnesStays) {
 }
 
 // As in the directory of a machine on which daemons of thousands of nodes have run: nobody removes a lock.
-TEST_F(DoorTest, ThousandsOfLocksHideNoSocketOfADeadDaemon) {
+TEST_F(DoorTest, FindsTheSocketOfADeadDaemonAmongThousandsOfLocks) {
   for (int i = 0; i < 5'000; ++i) std::ofstream(root + "/d.example_node-" + std::to_string(i) + ".lock");
   {
     auto pod = open("uid-1");
@@ -157,14 +157,14 @@ TEST_F(DoorTest, ThousandsOfLocksHideNoSocketOfADeadDaemon) {
   EXPECT_FALSE(fs::exists(root + "/status-uid-1.sock"));
 }
 
-TEST_F(DoorTest, AFileThatIsGoneComesBack) {
+TEST_F(DoorTest, RestoresARemovedFile) {
   auto door = open();
   fs::remove(root + "/status.sock");
   EXPECT_TRUE(run_until([&] { return fs::is_socket(root + "/status.sock"); }));
   EXPECT_TRUE(ask(door->socket()).ends_with("page a\n"));
 }
 
-TEST_F(DoorTest, WhereItCannotBeOpenedIsSaidOnceAndTriedAgain) {
+TEST_F(DoorTest, ReportsAndRetriesAFailedListen) {
   fs::remove(root);
   auto door = open();
   EXPECT_EQ(door->socket(), "");
@@ -174,7 +174,7 @@ TEST_F(DoorTest, WhereItCannotBeOpenedIsSaidOnceAndTriedAgain) {
   EXPECT_TRUE(run_until([&] { return !door->socket().empty(); }));
 }
 
-TEST_F(DoorTest, AnAddressIsServedBesideItAndWaitedForWhileAnotherHasIt) {
+TEST_F(DoorTest, WaitsForAnAddressInUse) {
   auto first = open("", reactor::net::Endpoint{"127.0.0.1", 0});
   ASSERT_NE(first->port(), 0);
   auto second = open("", reactor::net::Endpoint{"127.0.0.1", first->port()});
@@ -185,7 +185,7 @@ TEST_F(DoorTest, AnAddressIsServedBesideItAndWaitedForWhileAnotherHasIt) {
   EXPECT_TRUE(run_until([&] { return second->port() == port; }));
 }
 
-TEST_F(DoorTest, WithoutADirectoryThereIsTheAddressAlone) {
+TEST_F(DoorTest, ServesTheAddressWithoutADirectory) {
   Door door({loop, log, [] { return int64_t{0}; }},
             {.directory = "", .pod_uid = "", .address = reactor::net::Endpoint{"127.0.0.1", 0}},
             serve_pages({}));
@@ -195,7 +195,7 @@ TEST_F(DoorTest, WithoutADirectoryThereIsTheAddressAlone) {
 }
 
 // Red when one of them is waited for, or kept in memory: they come from whoever reaches the address.
-TEST_F(DoorTest, RudeClientsAreCutOff) {
+TEST_F(DoorTest, DisconnectsMisbehavingClients) {
   auto door = open();
   const struct {
     const char* why;
@@ -223,7 +223,7 @@ TEST_F(DoorTest, RudeClientsAreCutOff) {
   }
 }
 
-TEST_F(DoorTest, ConnectionsAreBoundedAndTheirPlacesComeBack) {
+TEST_F(DoorTest, BoundsConnections) {
   auto door = open();
   std::vector<std::unique_ptr<reactor::net::ByteStream>> idle;
   for (size_t i = 0; i < kLocalConnectionsMax + 4; ++i) idle.push_back(connect(door->socket()));
@@ -233,7 +233,7 @@ TEST_F(DoorTest, ConnectionsAreBoundedAndTheirPlacesComeBack) {
   EXPECT_TRUE(ask(door->socket()).ends_with("page a\n")) << "behind the idle ones, which are cut off";
 }
 
-TEST(SocketNames, AreKnownAgain) {
+TEST(SocketNames, RoundTrip) {
   for (const std::string& name : socket_names("")) EXPECT_TRUE(is_socket_name(name)) << name;
   EXPECT_TRUE(is_socket_name(socket_names("0b1d3c5e-7777")[0]));
   for (const char* name : {"status", "status.sock.x", "xstatus.sock", "dra.sock", "status_a.lock", ""})

@@ -5,7 +5,7 @@
 namespace sliced::status {
 namespace {
 
-TEST(Exposition, IsWrittenAsTheFormatSays) {
+TEST(Exposition, FollowsTheFormat) {
   Exposition out;
   out.gauge("sliced_a", "What a is.");
   out.sample(7);
@@ -20,7 +20,7 @@ TEST(Exposition, IsWrittenAsTheFormatSays) {
             "sliced_b_total{x=\"a\\\"b\\\\c\\nd\"} 1.500\n");
 }
 
-TEST(Exposition, ForeignLabelsAreTextAndHaveAnEnd) {
+TEST(Exposition, EscapesAndBoundsForeignLabels) {
   Exposition out;
   out.gauge("a", "A.");
   out.sample(1, {{"x", "\xff\xfe"}});
@@ -30,7 +30,7 @@ TEST(Exposition, ForeignLabelsAreTextAndHaveAnEnd) {
   EXPECT_LT(text.size(), 600u);
 }
 
-TEST(Exposition, BucketsAddUp) {
+TEST(Exposition, BucketsAreCumulative) {
   DurationHistogram durations;
   for (const int ms : {0, 5, 6, 1'000, 1'000'000}) durations.add(Millis{ms});
   Exposition out;

@@ -26,7 +26,7 @@ struct FeedTest : testing::Test, http::ServerWorld {
   Feed feed{time, 3};
 };
 
-TEST_F(FeedTest, TellsEverybodyWhoListens) {
+TEST_F(FeedTest, SendsToEveryListener) {
   fake::WireEnd &one = listen(), &two = listen();
   EXPECT_TRUE(one.sent.starts_with("HTTP/1.1 200 ")) << one.sent;
   EXPECT_NE(one.sent.find("content-type: text/event-stream\r\n"), std::string::npos);
@@ -45,7 +45,7 @@ TEST_F(FeedTest, TellsEverybodyWhoListens) {
   EXPECT_EQ(feed.clients(), 1u);
 }
 
-TEST_F(FeedTest, SaysSomethingNowAndThen) {
+TEST_F(FeedTest, SendsKeepalives) {
   fake::WireEnd& wire = listen();
   const size_t before = wire.sent.size();
   pass(16s);
@@ -53,7 +53,7 @@ TEST_F(FeedTest, SaysSomethingNowAndThen) {
 }
 
 // Red when somebody who does not read has everything kept for him.
-TEST_F(FeedTest, WhoDoesNotReadIsCut) {
+TEST_F(FeedTest, DisconnectsAListenerThatDoesNotRead) {
   fake::WireEnd &slow = listen(false), &good = listen();
   const std::string event = event_text("devices", kube::Json(std::string(10'000, 'x')));
   for (int i = 0; i < 100; ++i) {
@@ -69,7 +69,7 @@ TEST_F(FeedTest, WhoDoesNotReadIsCut) {
   EXPECT_GT(good.sent.size(), 1'000'000u);
 }
 
-TEST_F(FeedTest, NothingRunsWhileNobodyListens) {
+TEST_F(FeedTest, RunsNothingWithoutListeners) {
   EXPECT_EQ(time.next_deadline(), TimePoint::max());
   fake::WireEnd& wire = listen();
   EXPECT_NE(time.next_deadline(), TimePoint::max());
@@ -78,7 +78,7 @@ TEST_F(FeedTest, NothingRunsWhileNobodyListens) {
   EXPECT_EQ(time.next_deadline(), TimePoint::max());
 }
 
-TEST_F(FeedTest, AsManyAsMay) {
+TEST_F(FeedTest, BoundsListeners) {
   for (int i = 0; i < 3; ++i) listen();
   EXPECT_TRUE(listen().sent.starts_with("HTTP/1.1 503 "));
   wires[0]->fail({Errc::kIo, "gone"});

@@ -36,7 +36,7 @@ struct PiecesTest : testing::Test, http::ServerWorld {
   size_t made = 0;
 };
 
-TEST_F(PiecesTest, MakeOneAnswer) {
+TEST_F(PiecesTest, FormOneAnswer) {
   const std::string sent = ask("GET /long HTTP/1.1").sent;
   EXPECT_TRUE(sent.starts_with("HTTP/1.1 200 ")) << sent.substr(0, 100);
   EXPECT_NE(sent.find("content-type: application/json\r\n"), std::string::npos);
@@ -53,7 +53,7 @@ TEST_F(PiecesTest, MakeOneAnswer) {
 }
 
 // Red when somebody who reads nothing has the whole of it made and kept.
-TEST_F(PiecesTest, AreMadeAsTheyAreRead) {
+TEST_F(PiecesTest, AreBuiltAsTheyAreRead) {
   fake::WireEnd& wire = ask("GET /long HTTP/1.1", false);
   EXPECT_LE(made, 12u) << "twice 64 KiB, and what is on the wire";
   const size_t before = made;
@@ -67,7 +67,7 @@ TEST_F(PiecesTest, AreMadeAsTheyAreRead) {
   EXPECT_EQ(made, 20u);
 }
 
-TEST_F(PiecesTest, TwoAtATimeAndNobodyKeepsAPlace) {
+TEST_F(PiecesTest, BuildsTwoAtATime) {
   fake::WireEnd& first = ask("GET /long HTTP/1.1", false);
   ask("GET /long HTTP/1.1", false);
   const std::string refused = ask("GET /long HTTP/1.1").sent;
@@ -82,7 +82,7 @@ TEST_F(PiecesTest, TwoAtATimeAndNobodyKeepsAPlace) {
   EXPECT_TRUE(ask("GET /long HTTP/1.1").sent.starts_with("HTTP/1.1 200 "));
 }
 
-TEST_F(PiecesTest, APieceThatHangsIsNoEndOfTheAnswer) {
+TEST_F(PiecesTest, AHangingPieceDoesNotEndTheAnswer) {
   executor.hang_next = 1;
   fake::WireEnd& wire = ask("GET /long HTTP/1.1");
   pass(6s);

@@ -17,7 +17,7 @@ bool is_refused(const std::string& host, http::Headers headers = {}, bool over_t
               .empty();
 }
 
-TEST(Guard, TakesAddressesAndOwnNamesAlone) {
+TEST(Guard, AcceptsOnlyAddressesAndOwnNames) {
   for (const char* host : {"127.0.0.1", "127.0.0.1:9810", "[::1]:9810", "[fe80::1]", "10.1.2.3:80",
                            "localhost", "LOCALHOST:9810", "node-1", "Node-1:9810"})
     EXPECT_FALSE(is_refused(host)) << host;

@@ -20,7 +20,7 @@ OfferChange change(std::vector<std::string> devices, const std::string& policy =
           .why = "policy ns/p changed"};
 }
 
-TEST(History, KeepsTheLastThousandAndAMegabyteAtMost) {
+TEST(History, KeepsTheLastThousandUpToAMegabyte) {
   History history;
   for (int i = 0; i < 1'500; ++i) history.add(i, change({"a"}));
   ASSERT_EQ(history.all().size(), 1'000u);
@@ -37,7 +37,7 @@ TEST(History, KeepsTheLastThousandAndAMegabyteAtMost) {
   EXPECT_EQ(kept.front()->at_ms, 500) << "what somebody reads stays";
 }
 
-TEST(History, ReadsBackWhatItTells) {
+TEST(History, RoundTrips) {
   PastChange past{1'763'684'261'296, change({"0000-3b-01-2", "0000-3b-01-3"})};
   past.change.left_out = 7;
   EXPECT_EQ(
@@ -81,7 +81,7 @@ TEST(History, IsReadFromTheJournal) {
                   ->change.devices.empty());
 }
 
-TEST(History, IsAskedByEntryFunctionOrPolicy) {
+TEST(History, FiltersByEntryFunctionOrPolicy) {
   const OfferChange one = change({"0000-3b-01-2-macvlan", "eth0"}, "policy ns/p");
   for (const char* name :
        {"", "0000-3b-01-2-macvlan", "0000-3b-01-2", "0000:3b:01.2", "eth0", "policy ns/p", "ns/p", "p"})
@@ -91,7 +91,7 @@ TEST(History, IsAskedByEntryFunctionOrPolicy) {
     EXPECT_FALSE(is_about(one, name)) << name;
 }
 
-TEST(History, NamesOfALineAreNoMoreThanJournalctlPrints) {
+TEST(History, BoundsNamesInALineForJournalctl) {
   const OfferChange many = change(std::vector<std::string>(500, std::string(63, 'x')));
   EXPECT_LT(some_devices_of(many).size(), 4'096u);
 }

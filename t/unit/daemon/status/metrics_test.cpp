@@ -40,7 +40,7 @@ Metrics whole_metrics() {
   return out;
 }
 
-TEST(Metrics, AreWhatPrometheusReads) {
+TEST(Metrics, FollowThePrometheusFormat) {
   EXPECT_EQ(wrong_with_metrics(exposition_of(whole_report(), whole_metrics())), "");
   EXPECT_EQ(wrong_with_metrics(exposition_of({}, {})), "") << "before anything is known";
   EXPECT_NE(wrong_with_metrics("a 1\n"), "") << "the judge judges";
@@ -48,7 +48,7 @@ TEST(Metrics, AreWhatPrometheusReads) {
   EXPECT_NE(wrong_with_metrics("# HELP a A.\n# TYPE a counter\na 1\n"), "");
 }
 
-TEST(Metrics, SayWhatTheReportSays) {
+TEST(Metrics, MatchTheReport) {
   const std::string text = exposition_of(whole_report(), whole_metrics());
   for (const char* line :
        {"sliced_build_info{version=\"1.2.3\"} 1\n", "process_start_time_seconds 1700000000.000\n",
@@ -85,7 +85,7 @@ TEST(Metrics, SayWhatTheReportSays) {
 }
 
 // The page is the interface: what it does not tell of is none, and what it tells of is there.
-TEST(Metrics, EachIsDocumented) {
+TEST(Metrics, AreDocumented) {
   EXPECT_EQ(names_of_metrics(exposition_of(whole_report(), whole_metrics())),
             documented_metrics("`/metrics` of a running daemon"));
 }

@@ -35,7 +35,7 @@ std::string whole(PageFacts facts, const DeviceRows& rows) {
 }
 
 // Red when any text of others' is markup, wherever it stands.
-TEST(PageText, TextIsText) {
+TEST(PageText, EscapesText) {
   const std::string bad = kHostile;
   DeviceRows rows{.moment = 7,
                   .rows = {{.id = bad,
@@ -72,13 +72,13 @@ TEST(PageText, TextIsText) {
 }
 
 // What somebody calls "{{problems}}" is not filled in.
-TEST(PageText, NamesOfPlacesAreText) {
+TEST(PageText, EscapesPoolsAndLinks) {
   const std::string page =
       whole({.report = {.version = "v", .node = "{{cluster}}", .cluster = "secret"}}, {});
   EXPECT_NE(page.find("<h1>{{cluster}}</h1>"), std::string::npos) << page;
 }
 
-TEST(PageText, GroupsDevicesAndShowsTheOnesThatAreAskedFor) {
+TEST(PageText, GroupsDevicesAndShowsTheRequestedOnes) {
   DeviceRows rows{.moment = 7, .rows = {row("b"), row("a"), row("c", "0000:3b:00.1"), row("d", "~")}};
   rows.rows[0].disposition = "hidden";
   sort_rows(rows.rows);
@@ -92,13 +92,13 @@ TEST(PageText, GroupsDevicesAndShowsTheOnesThatAreAskedFor) {
   EXPECT_NE(page.find("data-moment=\"7\""), std::string::npos);
 }
 
-TEST(PageText, AThousandDevicesComeInPieces) {
+TEST(PageText, BuildsAThousandDevicesInPieces) {
   DeviceRows rows{.moment = 7, .rows = {}};
   for (int i = 0; i < 1'000; ++i) rows.rows.push_back(row(std::to_string(i)));
   EXPECT_GT(whole({}, rows).size(), 256u << 10);
 }
 
-TEST(DeviceRows, ADifferenceIsWhatTurnsOneIntoTheOther) {
+TEST(DeviceRows, ApplyingADifferenceGivesTheNewRows) {
   DeviceRows before{.moment = 7, .rows = {row("a"), row("b"), row("c")}}, now = before;
   now.moment = 9;
   EXPECT_TRUE(difference(before, now).is_empty);

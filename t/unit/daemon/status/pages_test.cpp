@@ -24,7 +24,7 @@ struct PagesTest : testing::Test, http::ServerWorld {
   std::vector<std::string> queries;
 };
 
-TEST_F(PagesTest, AreReadAndNothingElse) {
+TEST_F(PagesTest, AreReadOnly) {
   const struct {
     const char* head;
     const char* begins;
@@ -54,7 +54,7 @@ TEST_F(PagesTest, AreReadAndNothingElse) {
   EXPECT_TRUE(ask("HEAD /a HTTP/1.1").ends_with("\r\n\r\n")) << "no body";
 }
 
-TEST_F(PagesTest, ABodyIsNotWaitedFor) {
+TEST_F(PagesTest, DoNotWaitForABody) {
   EXPECT_TRUE(ask("POST /a HTTP/1.1\r\ncontent-length: 1000").starts_with("HTTP/1.1 405 "));
   EXPECT_TRUE(ask("GET /a HTTP/1.1\r\ntransfer-encoding: chunked").starts_with("HTTP/1.1 200 "));
 }

@@ -8,7 +8,7 @@ namespace {
 const Check kGood{"host", "", ""}, kBad{"api", "unreachable: connect 10.0.0.1:6443: refused", ""},
     kNoted{"interlock", "", "stands by: another instance is active"};
 
-TEST(Probe, IsAnsweredAsKubernetesServersDo) {
+TEST(Probe, AnswersLikeKubernetesServers) {
   const struct {
     const char* why;
     std::vector<Check> checks;
@@ -48,7 +48,7 @@ TEST(Probe, IsAnsweredAsKubernetesServersDo) {
   }
 }
 
-TEST(Probe, AReasonHasAnEnd) {
+TEST(Probe, TruncatesAReason) {
   const Answer answer = probe_answer("readyz", {{"a", std::string(1u << 20, 'x'), ""}}, "");
   EXPECT_LT(answer.body.size(), 2'000u);
 }

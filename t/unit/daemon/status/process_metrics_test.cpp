@@ -5,7 +5,7 @@
 namespace sliced::status {
 namespace process_metrics_test {
 
-TEST(ProcessMetrics, TheProcessIsReadBehindItsName) {
+TEST(ProcessMetrics, ReadsTheProcessAfterItsName) {
   // pid (name) state ppid pgrp session tty tpgid flags minflt cminflt majflt cmajflt utime stime ...
   const std::string stat =
       "12 (a) b) S 1 1 1 0 -1 4194560 9 0 0 0 150 50 0 0 20 0 5 0 3000 1000000 25 18446744073709551615 1 1\n";

@@ -80,7 +80,7 @@ TEST(Report, IsReadyWhenEverySourceHasSyncedAndTheServerAnswers) {
 }
 
 // Red when it is not ready: a rollout with surge would wait for it, and its predecessor for the rollout.
-TEST(Report, StandingByIsReadyAndSaysForWhat) {
+TEST(Report, StandingByIsReadyWithItsReason) {
   Report report = ready_report();
   report.is_serving = false;
   report.stands_by_for = "another instance is active (pid 7 on a)";
@@ -92,7 +92,7 @@ TEST(Report, StandingByIsReadyAndSaysForWhat) {
 }
 
 // Red when it is not ready: a node that nobody has configured would hold up the rollout to all others.
-TEST(Report, WaitingForTheConfigurationIsReadyAndSaysForWhat) {
+TEST(Report, WaitingForTheConfigurationIsReadyWithItsReason) {
   Report report = ready_report();
   report.awaits_configuration = "f: there is no such file";
   EXPECT_TRUE(are_passed(readiness(report)));
@@ -104,7 +104,7 @@ TEST(Report, WaitingForTheConfigurationIsReadyAndSaysForWhat) {
 }
 
 // Red when a source that nothing waits for makes the daemon unready, or is not shown.
-TEST(Report, ANodeStateThatMayNotBeReadIsShownAndTheDaemonIsReady) {
+TEST(Report, AForbiddenNodeStateIsShownAndTheDaemonIsReady) {
   Report report = ready_report();
   report.sources.push_back({.name = "node state", .state = "denied", .why = "403", .is_waited_for = false});
   report.waits = {"4 devices wait for adminMac"};
@@ -114,7 +114,7 @@ TEST(Report, ANodeStateThatMayNotBeReadIsShownAndTheDaemonIsReady) {
   EXPECT_NE(text.find("\"waitsFor\":[\"4 devices wait for adminMac\"]"), std::string::npos) << text;
 }
 
-TEST(Report, SaysWhetherItIsTheKubeletsPlugin) {
+TEST(Report, ShowsWhetherItServesTheKubelet) {
   Report report = ready_report();
   EXPECT_EQ(json_of(report).find("kubeletPlugin"), nullptr) << "not known";
   report.kubelet_plugin = "off";
@@ -122,7 +122,7 @@ TEST(Report, SaysWhetherItIsTheKubeletsPlugin) {
   EXPECT_TRUE(are_passed(readiness(report))) << "publishing only is a choice";
 }
 
-TEST(Report, AsJsonSaysWhatPeopleAreShown) {
+TEST(Report, JsonMatchesTheText) {
   Report report = ready_report();
   report.drivers = {{.name = "d.example",
                      .entries = 3,
@@ -145,7 +145,7 @@ TEST(Report, AsJsonSaysWhatPeopleAreShown) {
 }
 
 // Red when a page that tells names may be read by a page of another origin, or a probe is kept from its own.
-TEST(Report, ProbesAndMetricsAloneTellNoNames) {
+TEST(Report, ProbesAndMetricsContainNoNames) {
   const std::set<std::string> nameless = nameless_pages();
   EXPECT_EQ(nameless, (std::set<std::string>{"/livez", "/readyz", "/metrics"}));
   const auto pages = status_pages([] { return Report{}; }, [] { return std::string(); });
@@ -153,7 +153,7 @@ TEST(Report, ProbesAndMetricsAloneTellNoNames) {
   for (const std::string& path : nameless) EXPECT_TRUE(pages.contains(path)) << path;
 }
 
-TEST(Report, LivenessAsksNobody) {
+TEST(Report, LivenessDependsOnNothing) {
   const auto pages = status_pages(
       []() -> Report {
         ADD_FAILURE() << "asked";

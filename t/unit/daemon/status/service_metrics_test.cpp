@@ -37,7 +37,7 @@ void expect_lines(const std::string& text, const std::vector<const char*>& lines
   for (const char* line : lines) EXPECT_NE(text.find(line), std::string::npos) << line << text;
 }
 
-TEST(ServiceMetrics, OfAggregateAreWhatPrometheusReads) {
+TEST(ServiceMetrics, OfAggregateFollowThePrometheusFormat) {
   expect_lines(
       exposition_of(whole_aggregate()),
       {"sliced_build_info{version=\"1.2.3\"} 1\n", "process_resident_memory_bytes 4096\n", "sliced_ready 1\n",
@@ -53,7 +53,7 @@ TEST(ServiceMetrics, OfAggregateAreWhatPrometheusReads) {
   EXPECT_EQ(wrong_with_metrics(exposition_of(AggregateMetrics{})), "") << "of one that is not elected";
 }
 
-TEST(ServiceMetrics, OfTheWebhookAreWhatPrometheusReads) {
+TEST(ServiceMetrics, OfTheWebhookFollowThePrometheusFormat) {
   expect_lines(exposition_of(whole_webhook()),
                {"sliced_build_info{version=\"1.2.3\"} 1\n", "sliced_ready 1\n",
                 "sliced_webhook_reviews_total{result=\"refused\"} 2\n",
@@ -64,7 +64,7 @@ TEST(ServiceMetrics, OfTheWebhookAreWhatPrometheusReads) {
 }
 
 // The page is the interface: what it does not tell of is none, and what it tells of is there.
-TEST(ServiceMetrics, EachIsDocumented) {
+TEST(ServiceMetrics, AreDocumented) {
   EXPECT_EQ(names_of_metrics(exposition_of(whole_aggregate())),
             documented_metrics("`/metrics` of `sliced-controller aggregate`"));
   EXPECT_EQ(names_of_metrics(exposition_of(whole_webhook())),
