@@ -68,7 +68,7 @@ Checkpoint full() {
   return out;
 }
 
-TEST(Checkpoint, IsReadAsItWasWritten) {
+TEST(Checkpoint, RoundTrips) {
   const auto again = decode_checkpoint(encode_checkpoint(full()));
   ASSERT_TRUE(again) << again.error().what;
   EXPECT_EQ(*again, full());
@@ -76,7 +76,7 @@ TEST(Checkpoint, IsReadAsItWasWritten) {
 }
 
 // Red when devices that have one definition fill the record of a node with it, or get another's.
-TEST(Checkpoint, EachDefinitionIsInItOnce) {
+TEST(Checkpoint, ContainsEachDefinitionOnce) {
   Checkpoint all = full();
   const std::string first(10'000, 'x'), second = "#0";
   PreparedClaim claim{.driver = "d", .namespace_ = "ns", .name = "m", .uid = "w"};
@@ -131,7 +131,7 @@ TEST(Checkpoint, DevicesShareTheTextOfOneDefinition) {
 }
 
 // As earlier versions wrote it.
-TEST(Checkpoint, WithoutAListEachDeviceHasItsDefinition) {
+TEST(Checkpoint, ReadsDefinitionsOfEachDeviceWithoutAList) {
   Checkpoint all = full();
   all.claims.begin()->second.devices.front().network = R"({"cniVersion":"1.0.0","type":"sriov"})";
   std::string text = encode_checkpoint(all);
@@ -155,13 +155,13 @@ TEST(Checkpoint, WithoutAListEachDeviceHasItsDefinition) {
   EXPECT_GT(count, 0u);
 }
 
-TEST(Checkpoint, CutShortAnywhereIsKnown) {
+TEST(Checkpoint, DetectsTruncationAnywhere) {
   const std::string text = encode_checkpoint(full());
   for (size_t size = 0; size + 2 < text.size(); ++size)
     ASSERT_FALSE(decode_checkpoint(std::string_view(text).substr(0, size))) << size;
 }
 
-TEST(Checkpoint, AnyChangedByteOfItsStateIsKnown) {
+TEST(Checkpoint, DetectsAnyChangedByte) {
   const std::string text = encode_checkpoint(full());
   for (size_t at = text.find("\"state\""); at + 2 < text.size(); ++at) {
     std::string changed = text;
@@ -170,7 +170,7 @@ TEST(Checkpoint, AnyChangedByteOfItsStateIsKnown) {
   }
 }
 
-TEST(Checkpoint, AnotherVersionIsNamed) {
+TEST(Checkpoint, NamesAnotherVersion) {
   // The checksum is that of this text, so that only the version speaks against it.
   const std::string state = R"({"version":2,"bootID":"b","claims":[]})";
   const auto found =
@@ -179,7 +179,7 @@ TEST(Checkpoint, AnotherVersionIsNamed) {
   fixture::expect_golden(found.error().what);
 }
 
-TEST(Checkpoint, WhatIsOfTheWrongKindIsKnown) {
+TEST(Checkpoint, DetectsFieldsOfTheWrongType) {
   for (const char* claims : {"7", "[7]", "[{}]", R"([{"driver":"d","uid":"u","devices":7}])",
                              R"([{"driver":"d","uid":"u"},{"driver":"d","uid":"u"}])",
                              R"([{"driver":"d","uid":"u","devices":[{"vfio":[]}]}])",

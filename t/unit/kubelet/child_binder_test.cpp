@@ -52,7 +52,7 @@ struct ChildBinderTest : testing::Test {
   reactor::Loop loop;
 };
 
-TEST_F(ChildBinderTest, TheProgramIsToldAndBelieved) {
+TEST_F(ChildBinderTest, PassesOrdersAndReturnsAnswers) {
   auto one = binder(R"(echo "ok $0-$1-$2"; echo "failed busy process 7 (qemu) has it open")");
   const Results results = run(one, Binding::kRestore);
   ASSERT_EQ(results.size(), 2u);
@@ -60,7 +60,7 @@ TEST_F(ChildBinderTest, TheProgramIsToldAndBelieved) {
   EXPECT_EQ(results[1].error(), (Error{Errc::kBusy, "process 7 (qemu) has it open"}));
 }
 
-TEST_F(ChildBinderTest, WhatItDoesNotComeToHasFailed) {
+TEST_F(ChildBinderTest, UnfinishedDevicesHaveFailed) {
   auto one = binder("echo ok 7; echo it is broken >&2; exit 3");
   const Results results = run(one);
   EXPECT_EQ(*results.at(0), "7");
@@ -70,7 +70,7 @@ TEST_F(ChildBinderTest, WhatItDoesNotComeToHasFailed) {
 }
 
 // Red when a program that does its work is said to hang.
-TEST_F(ChildBinderTest, WhatIsBeingBoundIsNotSaidToHang) {
+TEST_F(ChildBinderTest, DoesNotReportARunningBindAsHanging) {
   auto one = binder("sleep 1000000; echo ok 8");
   const auto job = one.run(Binding::kBind, kTwo, [](const Results&) {});
   loop.turn(Millis{0});
@@ -81,7 +81,7 @@ TEST_F(ChildBinderTest, WhatIsBeingBoundIsNotSaidToHang) {
 }
 
 // As a write to `unbind` does while a process has the device: no signal ends it.
-TEST_F(ChildBinderTest, WhatHangsIsSaidAndNothingIsBegunBesideIt) {
+TEST_F(ChildBinderTest, ReportsAHangAndStartsNothingBesideIt) {
   std::string pattern = testing::TempDir() + "hangs.XXXXXX";
   const std::string directory = ::mkdtemp(pattern.data());
   const std::string script = "trap '' TERM; case $1 in *00.2*) touch " + directory +
@@ -159,7 +159,7 @@ struct ManyBindings : testing::Test {
 };
 
 // As when a node boots. Red when each is begun at once: pipes, memory, and locks of the kernel for all of them.
-TEST_F(ManyBindings, AFewRunAndTheOthersComeInOrder) {
+TEST_F(ManyBindings, RunsAFewAndQueuesTheOthers) {
   for (const int at_once : {2, 1}) {
     ChildBinder binder(loop, {.program = {"/bin/sh", "-c", script("sleep 0.02")},
                               .deadline = fixture::patience(),
@@ -176,7 +176,7 @@ TEST_F(ManyBindings, AFewRunAndTheOthersComeInOrder) {
 }
 
 // Red when a program is begun although the kubelet has given up already: each of these would be, once the gate is open.
-TEST_F(ManyBindings, WhatThereIsNoTimeForIsNotBegun) {
+TEST_F(ManyBindings, SkipsOrdersWithoutRemainingTime) {
   const std::string gate = directory + "/gate";
   ASSERT_EQ(::mkfifo(gate.c_str(), 0600), 0);
   const ChildBinder::Settings settings{.program = {"/bin/sh", "-c", script(": <gate")},
@@ -204,7 +204,7 @@ TEST_F(ManyBindings, WhatThereIsNoTimeForIsNotBegun) {
 }
 
 // Red when what waits counts the time of those before it, or an answer comes when the kubelet (45 s) has given up.
-TEST(BindDeadlines, BeginWithTheirProgramsAndEndBeforeTheKubeletGivesUp) {
+TEST(BindDeadlines, StartWithTheProgramAndEndBeforeTheKubeletsTimeout) {
   const ChildBinder::Settings settings{.program = {}};
   const struct {
     Millis waited, deadline;
@@ -221,7 +221,7 @@ TEST(BindDeadlines, BeginWithTheirProgramsAndEndBeforeTheKubeletGivesUp) {
   }
 }
 
-TEST_F(ManyBindings, WhoAsksNoMoreBeforeItsTurnHasNothingBegun) {
+TEST_F(ManyBindings, SkipsACancelledOrder) {
   ChildBinder binder(loop, {.program = {"/bin/sh", "-c", script("true")}, .at_once = 1});
   auto none = [](const Results&) { FAIL() << "nobody asks"; };
   binder.run(Binding::kBind, {vf("0000:03:00.1")}, none).reset();
@@ -229,7 +229,7 @@ TEST_F(ManyBindings, WhoAsksNoMoreBeforeItsTurnHasNothingBegun) {
   EXPECT_EQ(lines("order").size(), 1u);
 }
 
-TEST(BindOrders, AreReadAsTheyWereWritten) {
+TEST(BindOrders, RoundTrip) {
   const auto order = decode_order(arguments_of(Binding::kRestore, kTwo));
   ASSERT_TRUE(order);
   EXPECT_EQ(order->what, Binding::kRestore);
@@ -279,7 +279,7 @@ TEST(BindOrders, AreReadAsTheyWereWritten) {
     EXPECT_FALSE(decode_order(bad));
 }
 
-TEST(BindOrders, AnAnswerIsOneLineOfEachDevice) {
+TEST(BindOrders, AnAnswerHasALinePerDevice) {
   for (const Errc code : {Errc::kIo, Errc::kTimeout, Errc::kNotFound, Errc::kBusy}) {
     const Result<std::string> failed = Error{code, "two\nlines"};
     EXPECT_EQ(decode_lines(line_of(failed), 1, {})[0].error(), (Error{code, "two lines"}));

@@ -19,7 +19,7 @@ PreparedClaim share(const std::string& uid) {
 }
 
 // Red when the first of two claims with shares of a function takes away what Multus looks for on behalf of the other.
-TEST(ClaimFiles, ADeviceInfoGoesWithTheLastOfThoseWhoShareIt) {
+TEST(ClaimFiles, RemovesADeviceInfoWithItsLastUser) {
   const FileSettings settings{.drivers = {sample::kExposure}, .device_info_directory = "/dp"};
   const PreparedClaim first = share("uid-1"), second = share("uid-2");
   PreparedClaims prepared;
@@ -31,7 +31,7 @@ TEST(ClaimFiles, ADeviceInfoGoesWithTheLastOfThoseWhoShareIt) {
 }
 
 // Red when a node that goes from mode MULTUS to STANDALONE keeps for ever what Multus was told of pods of before.
-TEST(ClaimFiles, ADeviceInfoOfModeMultusGoesInAnyMode) {
+TEST(ClaimFiles, RemovesADeviceInfoOfModeMultusInAnyMode) {
   const FileSettings standalone{
       .drivers = {sample::kExposure}, .device_info_directory = "/dp", .writes_device_infos = false};
   const PreparedClaim claim = share("uid-1");

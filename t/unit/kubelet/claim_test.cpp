@@ -21,7 +21,7 @@ ClaimText sample_claim() {
   return claim;
 }
 
-TEST(ClaimDecoding, ReadsWhatPreparingTakes) {
+TEST(ClaimDecoding, ReadsTheFieldsForPrepare) {
   const Claim claim = sample_claim().decoded();
   EXPECT_EQ(claim.namespace_ + "/" + claim.name + " " + claim.uid, "ns/claim-1 claim-uid-1");
   EXPECT_EQ(claim.pod_claim_name, "net");
@@ -37,7 +37,7 @@ TEST(ClaimDecoding, ReadsWhatPreparingTakes) {
   EXPECT_EQ(claim.pods, (std::vector<ReservingPod>{{"pod-1", "pod-uid-1"}}));
 }
 
-TEST(ClaimDecoding, SharesAndAdminAccessAreTold) {
+TEST(ClaimDecoding, ReturnsSharesAndAdminAccess) {
   ClaimText text = sample_claim();
   text.results[0].set("shareID", "11111111-2222");
   text.results[1].set("adminAccess", true);
@@ -47,7 +47,7 @@ TEST(ClaimDecoding, SharesAndAdminAccessAreTold) {
   EXPECT_TRUE(claim.devices[1].is_admin);
 }
 
-TEST(ClaimDecoding, WhatStrangersWroteElsewhereIsNotRead) {
+TEST(ClaimDecoding, IgnoresForeignFields) {
   std::string text = sample_claim().text();
   const std::string deep = std::string(5'000, '[') + std::string(5'000, ']');
   text.insert(text.find("\"annotations\""), "\"managedFields\":" + deep + ",");
@@ -55,7 +55,7 @@ TEST(ClaimDecoding, WhatStrangersWroteElsewhereIsNotRead) {
   EXPECT_EQ(decode_claim(text).value(), sample_claim().decoded());
 }
 
-TEST(ClaimDecoding, OnlyPodsMayUseIt) {
+TEST(ClaimDecoding, RefusesConsumersOtherThanPods) {
   ClaimText text = sample_claim();
   text.pods.push_back(
       Json::Object{{"apiGroup", "example.com"}, {"resource", "pods"}, {"name", "x"}, {"uid", "y"}});
@@ -64,7 +64,7 @@ TEST(ClaimDecoding, OnlyPodsMayUseIt) {
 }
 
 // Gate DRAWorkloadResourceClaims. Red when a claim that is reserved for a PodGroup alone is refused.
-TEST(ClaimDecoding, APodGroupMayUseIt) {
+TEST(ClaimDecoding, AcceptsAPodGroup) {
   ClaimText text = sample_claim();
   text.pods = {Json::Object{
       {"apiGroup", "scheduling.k8s.io"}, {"resource", "podgroups"}, {"name", "g"}, {"uid", "group-uid"}}};
@@ -78,7 +78,7 @@ TEST(ClaimDecoding, APodGroupMayUseIt) {
   }
 }
 
-TEST(ClaimDecoding, AWrongFieldIsNamed) {
+TEST(ClaimDecoding, NamesAWrongField) {
   const Json no_text = Json::Object{{"request", 1}, {"driver", "d"}, {"pool", "p"}, {"device", "e"}};
   const Json no_device = Json::Object{{"request", "r"}, {"driver", "d"}, {"pool", "p"}};
   struct Case {
@@ -109,12 +109,12 @@ TEST(ClaimDecoding, AWrongFieldIsNamed) {
   }
 }
 
-TEST(ClaimDecoding, WhatIsNoClaimIsAnError) {
+TEST(ClaimDecoding, RefusesOtherObjects) {
   for (const char* text : {"", "{", "[]", "{}", R"({"metadata":{"name":"a"}})", R"({"metadata":7})"})
     EXPECT_FALSE(decode_claim(text)) << text;
 }
 
-TEST(ClaimCheck, SaysWhyAClaimIsNotForThisNodeNow) {
+TEST(ClaimCheck, NamesTheReasonForARefusal) {
   const kube::NodeView here{"node-a", {}};
   const ClaimText good = sample_claim();
   EXPECT_TRUE(check_claim(good.decoded(), good.request(), here));
@@ -139,7 +139,7 @@ TEST(ClaimCheck, SaysWhyAClaimIsNotForThisNodeNow) {
             std::string::npos);
 }
 
-TEST(ClaimCheck, RequestsAreToldWithoutTheirSubRequest) {
+TEST(ClaimCheck, OmitsSubRequests) {
   EXPECT_EQ(main_request("nic/fast"), "nic");
   EXPECT_EQ(main_request("nic"), "nic");
 }

@@ -7,7 +7,7 @@
 namespace sliced::kubelet {
 namespace {
 
-TEST(CountedPreparer, CountsEachAnswerByItsDriverAndPassesItOn) {
+TEST(CountedPreparer, CountsAndPassesEachAnswerByDriver) {
   AskedPreparer behind;
   CountedPreparer counted(behind);
   std::vector<std::string> told;
@@ -34,7 +34,7 @@ TEST(CountedPreparer, CountsEachAnswerByItsDriverAndPassesItOn) {
   EXPECT_EQ(counted.counts().at("b").unprepared, 1u);
 }
 
-TEST(CountedPreparer, TimesEachPrepareFromTheCallToItsAnswer) {
+TEST(CountedPreparer, MeasuresEachPrepareFromCallToAnswer) {
   AskedPreparer behind;
   TimePoint now{Millis{1'000}};
   CountedPreparer counted(behind, [&] { return now; });
@@ -51,7 +51,7 @@ TEST(CountedPreparer, TimesEachPrepareFromTheCallToItsAnswer) {
 }
 
 // Red when one claim that a kubelet asks for again and again looks like a node on which nothing can be prepared.
-TEST(CountedPreparer, TellsHowManyClaimsFail) {
+TEST(CountedPreparer, CountsFailingClaims) {
   AskedPreparer behind;
   TimePoint now{Millis{1'000}};
   CountedPreparer counted(behind, [&] { return now; });
@@ -73,7 +73,7 @@ TEST(CountedPreparer, TellsHowManyClaimsFail) {
   EXPECT_EQ(counted.failing("a"), 0u) << "its pod is gone, and nobody asks any more";
 }
 
-TEST(CountedPreparer, MayGoBeforeItIsAnswered) {
+TEST(CountedPreparer, MayBeDestroyedBeforeTheAnswer) {
   AskedPreparer behind;
   bool is_told = false;
   {

@@ -17,7 +17,7 @@ namespace device_holder_test {
 namespace {
 
 // A device that nobody else has open: a pseudo terminal of our own.
-TEST(DeviceHolder, WhoHasANodeOpenIsFoundByItsNumber) {
+TEST(DeviceHolder, FindsTheHolderOfANodeByItsNumber) {
   reactor::Descriptor control(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
   ASSERT_TRUE(control);
   ASSERT_EQ(::grantpt(control.get()) | ::unlockpt(control.get()), 0);
@@ -44,13 +44,13 @@ TEST(DeviceHolder, WhoHasANodeOpenIsFoundByItsNumber) {
   EXPECT_FALSE(is_held()) << "it has ended";
 }
 
-TEST(DeviceHolder, AFileIsNoDevice) {
+TEST(DeviceHolder, IgnoresRegularFiles) {
   const reactor::Descriptor file(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
   EXPECT_EQ(process_with_open({"/proc/self/exe"}).value(), std::nullopt);
 }
 
 // Red when a daemon that sees its own container's processes alone takes a device for free.
-TEST(DeviceHolder, NobodyIsFoundOnlyWhereAllProcessesCanBeSeen) {
+TEST(DeviceHolder, ReportsNoHolderOnlyIfAllProcessesAreVisible) {
   namespace fs = std::filesystem;
   std::string proc = testing::TempDir() + "proc-XXXXXX";
   ASSERT_NE(::mkdtemp(proc.data()), nullptr);
@@ -64,13 +64,13 @@ TEST(DeviceHolder, NobodyIsFoundOnlyWhereAllProcessesCanBeSeen) {
   fs::remove_all(proc);
 }
 
-TEST(DeviceHolder, WhatIsNoGroupIsUnknown) {
+TEST(DeviceHolder, ReportsUnknownForAnInvalidGroup) {
   EXPECT_EQ(probe_vfio_group("/dev/not-there"), GroupUse::kAbsent);
   EXPECT_EQ(probe_vfio_group("/dev/null"), GroupUse::kFree);
   EXPECT_EQ(probe_vfio_group("/dev"), GroupUse::kUnknown) << "EISDIR";
 }
 
-TEST(DeviceHolder, ProcessesOfAPodAreKnownByTheirControlGroup) {
+TEST(DeviceHolder, FindsProcessesOfAPodByTheirControlGroup) {
   namespace fs = std::filesystem;
   std::string proc = testing::TempDir() + "proc-XXXXXX";
   ASSERT_NE(::mkdtemp(proc.data()), nullptr);

@@ -34,7 +34,7 @@ std::vector<Json> documents(const std::string& text) {
   return out;
 }
 
-TEST(DeviceMetadata, AFileForEachRequestWithItsDevicesInOrder) {
+TEST(DeviceMetadata, WritesAFilePerRequestWithDevicesInOrder) {
   const auto all = metadata_of(claim()).value();
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].request, "vf");
@@ -45,7 +45,7 @@ TEST(DeviceMetadata, AFileForEachRequestWithItsDevicesInOrder) {
       << "without the sub-request";
 }
 
-TEST(DeviceMetadata, TheSameInEachVersionTheNewestFirst) {
+TEST(DeviceMetadata, IsEqualInEachVersionNewestFirst) {
   RequestMetadata metadata = metadata_of(claim()).value()[1];
   metadata.pod_claim_name = "net";
   const auto all = documents(encode_metadata(metadata, 3).value());
@@ -63,7 +63,7 @@ TEST(DeviceMetadata, TheSameInEachVersionTheNewestFirst) {
   EXPECT_EQ(second, all[0]);
 }
 
-TEST(DeviceMetadata, AContainerFindsAClaimByItsNameAndOneOfATemplateByThePods) {
+TEST(DeviceMetadata, UsesTheClaimsNameOrThePodsNameForATemplate) {
   RequestMetadata metadata = metadata_of(claim()).value()[1];
   const auto inside = [&] { return metadata_spec(metadata, "/host").devices[0].edits.mounts[0]; };
   const std::string all = "/var/run/kubernetes.io/dra-device-attributes/",
@@ -76,7 +76,7 @@ TEST(DeviceMetadata, AContainerFindsAClaimByItsNameAndOneOfATemplateByThePods) {
             "sriovnetwork.k8snetworkplumbingwg.io/metadata=uid-1_other");
 }
 
-TEST(DeviceMetadata, AChangeIsTheNextGenerationAndKeepsWhatIsNotKnownNow) {
+TEST(DeviceMetadata, AChangeIncrementsTheGenerationAndKeepsUnknownFields) {
   const RequestMetadata first = metadata_of(claim()).value()[0];
   const auto written = update_metadata("", first).value();
   ASSERT_TRUE(written);
@@ -99,7 +99,7 @@ TEST(DeviceMetadata, AChangeIsTheNextGenerationAndKeepsWhatIsNotKnownNow) {
   EXPECT_EQ(update_metadata(*updated, first).value(), std::nullopt) << "the network stays";
 }
 
-TEST(DeviceMetadata, NothingIsTakenFromAnotherClaimsTextOrFromATornOne) {
+TEST(DeviceMetadata, IgnoresFilesOfAnotherClaimAndTornFiles) {
   const RequestMetadata first = metadata_of(claim()).value()[0];
   RequestMetadata other = first;
   other.uid = "uid-2";
@@ -115,7 +115,7 @@ TEST(DeviceMetadata, NothingIsTakenFromAnotherClaimsTextOrFromATornOne) {
   }
 }
 
-TEST(DeviceMetadata, ANameThatLeadsElsewhereIsNoFile) {
+TEST(DeviceMetadata, RefusesUnsafeNames) {
   const auto refused = [](auto change) {
     PreparedClaim one = claim();
     change(one);
@@ -131,7 +131,7 @@ TEST(DeviceMetadata, ANameThatLeadsElsewhereIsNoFile) {
   EXPECT_TRUE(refused([](PreparedClaim& one) { one.pod_claim_name = "a/../../b"; }));
 }
 
-TEST(DeviceMetadata, NamesThatAreTooLongForAFolderGiveWayToTheUid) {
+TEST(DeviceMetadata, UsesTheUidIfNamesAreTooLong) {
   RequestMetadata metadata = metadata_of(claim()).value()[0];
   metadata.claim = std::string(252, 'c');
   EXPECT_EQ(file_of(metadata).folder, "ns_" + metadata.claim);
@@ -139,7 +139,7 @@ TEST(DeviceMetadata, NamesThatAreTooLongForAFolderGiveWayToTheUid) {
   EXPECT_EQ(file_of(metadata).folder, "uid-1");
 }
 
-TEST(DeviceMetadata, ATextHasABound) {
+TEST(DeviceMetadata, BoundsTexts) {
   RequestMetadata metadata = metadata_of(claim()).value()[0];
   metadata.devices[0].attributes = Json::Object{{"a", std::string(kMetadataBytesMax, 'x')}};
   EXPECT_EQ(encode_metadata(metadata, 1).error().code, Errc::kTooLarge);

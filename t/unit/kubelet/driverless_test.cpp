@@ -29,7 +29,7 @@ class DriverlessTest : public sample::PreparerWorld {
 };
 
 // Red when the pod stays Terminating, or the function on vfio-pci, until somebody loads the module.
-TEST_F(DriverlessTest, ThePodEndsAndTheDeviceIsSaidToBeWithoutADriver) {
+TEST_F(DriverlessTest, ReportsADeviceWithoutADriverAfterThePodEnds) {
   EXPECT_EQ(unprepare(request(machine)), "");
   EXPECT_EQ(driver_of(kVf), "");
   EXPECT_TRUE(preparer->prepared().empty() && charged.empty() && held.empty() && node.specs.empty());
@@ -37,7 +37,7 @@ TEST_F(DriverlessTest, ThePodEndsAndTheDeviceIsSaidToBeWithoutADriver) {
 }
 
 // Red when it stays without a driver although that is there, or is bound again under a pod.
-TEST_F(DriverlessTest, ItIsTriedAgainUntilTheDriverHasIt) {
+TEST_F(DriverlessTest, RetriesUntilTheDriverIsBound) {
   EXPECT_EQ(unprepare(request(machine)), "");
   const size_t before = tries();
   scheduler.advance(2 * Driverless::kAgain);
@@ -53,7 +53,7 @@ TEST_F(DriverlessTest, ItIsTriedAgainUntilTheDriverHasIt) {
 }
 
 // Red when a container is given a device whose interface is not there, or the driver is forgotten with the next machine.
-TEST_F(DriverlessTest, MeanwhileAMachineMayHaveItAndNobodyWhoWantsAnInterface) {
+TEST_F(DriverlessTest, AllowsVfioMeanwhileAndNoInterface) {
   EXPECT_EQ(unprepare(request(machine)), "");
   const ClaimText plain = put(claim(2, "0000-03-00-2"));
   const std::string why = prepare(plain)->error;
@@ -93,7 +93,7 @@ struct OneHangs final : Binder {
 };
 
 // Red when a driver that hangs with one function keeps the others from theirs.
-TEST(DriverlessFunctions, OneWhoseDriverHangsIsInNobodysWay) {
+TEST(DriverlessFunctions, AHangingDriverAffectsNoOther) {
   fake::FakeScheduler scheduler;
   fake::MemoryLog log;
   Driverless driverless(scheduler, log);

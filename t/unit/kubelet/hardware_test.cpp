@@ -37,7 +37,7 @@ struct HardwareTest : testing::Test {
   fixture::SysfsTree::Pci pf = tree.pci(kPf);
 };
 
-TEST_F(HardwareTest, IsAFunctionOrAScalableFunctionByItsNumber) {
+TEST_F(HardwareTest, IsAFunctionOrAScalableFunctionByNumber) {
   EXPECT_EQ(hardware_of({.pci = kVf}), kVf);
   EXPECT_EQ(hardware_of({.interface = "enp3s0f0s88", .identity = {"15b3", "sf88", kPf}}),
             "0000:03:00.0/sf88");
@@ -49,7 +49,7 @@ TEST_F(HardwareTest, IsAFunctionOrAScalableFunctionByItsNumber) {
 }
 
 // Red when a name that a function has got since is taken for the claim's.
-TEST_F(HardwareTest, ItsInterfaceIsTheOneOfNow) {
+TEST_F(HardwareTest, ReturnsTheCurrentInterface) {
   const auto interface = [&](const std::string& hardware, const std::string& remembered) {
     return interface_of_hardware(*tree.view(), hardware, remembered);
   };
@@ -67,7 +67,7 @@ TEST_F(HardwareTest, ItsInterfaceIsTheOneOfNow) {
 }
 
 // Red when the RDMA device of a scalable function is that of its PF, or the PF's that of a scalable function.
-TEST_F(HardwareTest, TheRdmaDeviceOfAScalableFunctionIsNotItsPfs) {
+TEST_F(HardwareTest, DistinguishesRdmaOfAScalableFunctionFromItsPfs) {
   const auto view = tree.view();
   EXPECT_EQ(rdma_device_of_hardware(*view, "0000:03:00.0/sf88"), "mlx5_12");
   EXPECT_EQ(rdma_device_of_hardware(*view, kPf), "") << "RoCE is off on the PF";

@@ -72,7 +72,7 @@ struct HealthWorld {
 };
 using Troubles = std::vector<std::string>;
 
-TEST(KubeletHealth, AllIsWell) {
+TEST(KubeletHealth, IsHealthy) {
   HealthWorld world;
   EXPECT_EQ(world.judge(),
             (std::vector<DeviceHealth>{
@@ -80,7 +80,7 @@ TEST(KubeletHealth, AllIsWell) {
       << "a VF that nobody uses is down, and so is a bridge without ports";
 }
 
-TEST(KubeletHealth, WhatIsWrongIsSaid) {
+TEST(KubeletHealth, ReportsProblems) {
   HealthWorld world;
   EXPECT_EQ(world.troubles(), (Troubles{"", "", ""}));
   world.at("0000:03:00.0").netdev->oper_state = "down";
@@ -100,14 +100,14 @@ TEST(KubeletHealth, WhatIsWrongIsSaid) {
             (Troubles{"br0 is gone from the host", "", "0000:03:00.2 is gone from the host"}));
 }
 
-TEST(KubeletHealth, WhatAPodHasIsJudgedByWhatIsKnown) {
+TEST(KubeletHealth, JudgesAllocatedDevicesByKnownFacts) {
   HealthWorld world;
   world.at("0000:03:00.0").netdev->oper_state = "down";
   world.at("0000:03:00.0").netdev->stale = true;  // in a pod: these are its last facts
   EXPECT_EQ(world.troubles(), (Troubles{"", "", ""}));
 }
 
-TEST(KubeletHealth, AnEntryThatIsWithdrawnMayStillBeAPods) {
+TEST(KubeletHealth, KeepsWithdrawnEntriesThatMayBeAllocated) {
   HealthWorld world;
   EXPECT_EQ(world.troubles(), (Troubles{"", "", ""}));
   world.offered.clear();
@@ -117,7 +117,7 @@ TEST(KubeletHealth, AnEntryThatIsWithdrawnMayStillBeAPods) {
 
 // ovn-kubernetes/ovn-kubernetes#6786: a DPU reboots, and its VFs vanish and come back below running pods. Red when a pod that lost
 // its interface is said to have a healthy device.
-TEST(KubeletHealth, ADeviceThatComesBackIsNotInItsPod) {
+TEST(KubeletHealth, ADeviceThatReturnsIsNotInItsPod) {
   HealthWorld world;
   const HostDevice vf = world.at("0000:03:00.2");
   world.claims["pool/0000-03-00-2-s"] = {"uid-a"};
@@ -136,13 +136,13 @@ TEST(KubeletHealth, ADeviceThatComesBackIsNotInItsPod) {
   EXPECT_EQ(world.troubles()[2], "") << "no pod had it";
 }
 
-TEST(KubeletHealth, NoDriverIsNoLossWhereThereNeverWasOne) {
+TEST(KubeletHealth, IgnoresAMissingDriverIfThereNeverWasOne) {
   HealthWorld world;
   world.at("0000:03:00.2").driver = "";
   EXPECT_EQ(world.troubles(), (Troubles{"", "", ""}));
 }
 
-TEST(KubeletHealth, NamesAreBoundedAndWhatIsOfferedComesFirst) {
+TEST(KubeletHealth, BoundsNamesAndPrefersOfferedEntries) {
   HealthWorld world;
   const auto names = [&](const std::string& prefix, size_t count) {
     std::vector<kube::DevicePtr> devices;

@@ -69,7 +69,7 @@ void in_namespaces(const std::function<std::string(int pod)>& judge) {
 }
 
 // Red when an interface whose name on the host is taken counts as lost: the kernel has moved it before it refuses the name.
-TEST(HostLink, AnInterfaceWhoseNameIsTakenIsMovedBackUnderAnother) {
+TEST(HostLink, ReturnsAnInterfaceUnderAnotherNameIfItsNameIsTaken) {
   for (const bool is_pods_name_taken : {false, true})
     in_namespaces([&](int pod) -> std::string {
       const MovedLink moved{.pci = "", .name = "ens1f0v0", .kind = "veth", .name_in_pod = "net1"};
@@ -88,7 +88,7 @@ TEST(HostLink, AnInterfaceWhoseNameIsTakenIsMovedBackUnderAnother) {
     });
 }
 
-TEST(HostLink, AnInterfaceReturnsUnderItsNameOnTheHost) {
+TEST(HostLink, ReturnsAnInterfaceUnderItsName) {
   in_namespaces([&](int pod) -> std::string {
     const MovedLink moved{.pci = "", .name = "ens1f0v0", .kind = "veth", .name_in_pod = "net1"};
     if (std::string problem = add_veth(pod, "net1"); !problem.empty()) return problem;
@@ -100,7 +100,7 @@ TEST(HostLink, AnInterfaceReturnsUnderItsNameOnTheHost) {
 
 // Red when the daemon ends where the limit of its processes is reached.
 // A pod could else give another interface the name of a virtio function's one, by which the DEL of host-device moves it to the host.
-TEST(HostLink, TheInterfaceOfAVirtioFunctionIsKnownByTheFunction) {
+TEST(HostLink, FindsTheInterfaceOfAVirtioFunction) {
   const std::string sysfs = testing::TempDir() + "/virtio-sysfs";
   std::filesystem::remove_all(sysfs);
   std::filesystem::create_directories(sysfs + "/bus/virtio/devices");
@@ -132,7 +132,7 @@ TEST(HostLink, TheInterfaceOfAVirtioFunctionIsKnownByTheFunction) {
 }
 
 // It has no PCI address, and its parent is an auxiliary device.
-TEST(HostLink, TheInterfaceOfAScalableFunctionIsFoundInThePod) {
+TEST(HostLink, FindsTheInterfaceOfAScalableFunctionInThePod) {
   const std::vector<HostLink> links = {{.ifindex = 1, .name = "lo"},
                                        {.ifindex = 4, .name = "net1", .kind = "veth"},
                                        {.ifindex = 7, .name = "renamed", .parent = "mlx5_core.sf.4"},
@@ -145,7 +145,7 @@ TEST(HostLink, TheInterfaceOfAScalableFunctionIsFoundInThePod) {
   EXPECT_EQ(find_moved(links, moved), &links[2]);
 }
 
-TEST(HostLink, WithoutAThreadTheNamespaceIsAnError) {
+TEST(HostLink, ReportsANamespaceWithoutAThread) {
   constexpr size_t kNoAddressSpaceHasIt = size_t{1} << 47;
   pthread_attr_t before, none;
   ASSERT_EQ(::pthread_getattr_default_np(&before), 0);

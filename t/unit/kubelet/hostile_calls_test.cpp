@@ -36,7 +36,7 @@ class HostileCalls : public sample::PreparerWorld {
   static ClaimText machine() { return claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}); }
 };
 
-TEST_F(HostileCalls, WhateverTheServerAnswersIsSaidAndTheNextTryDoesIt) {
+TEST_F(HostileCalls, ReportsAnyAnswerOfTheServerAndRetries) {
   const ClaimText text = put(machine());
   const struct {
     kube::Failure failure;
@@ -73,7 +73,7 @@ TEST_F(HostileCalls, WhateverTheServerAnswersIsSaidAndTheNextTryDoesIt) {
   }
 }
 
-TEST_F(HostileCalls, AClaimThatGoesWhileItIsReadOrPreparedLeavesNothing) {
+TEST_F(HostileCalls, ADeletedClaimLeavesNothing) {
   for (const Millis goes_after : {Millis{0}, Millis{100}, Millis{400}}) {
     const ClaimText text = put(machine());
     const PrepareRequest who = request(text);
@@ -95,7 +95,7 @@ TEST_F(HostileCalls, AClaimThatGoesWhileItIsReadOrPreparedLeavesNothing) {
   }
 }
 
-TEST_F(HostileCalls, ManyResultsAreRefusedByTheirNumberAndAsManyAsThereMayBeAreTaken) {
+TEST_F(HostileCalls, BoundsTheNumberOfResults) {
   ClaimText text = claim(1, "0000-03-00-2");
   text.results.clear();
   for (int i = 0; i < 128; ++i) text.results.push_back(result("vf", "0000-03-00-2"));
@@ -119,7 +119,7 @@ TEST_F(HostileCalls, ManyResultsAreRefusedByTheirNumberAndAsManyAsThereMayBeAreT
   fixture::expect_golden(prepare(put(text))->error);
 }
 
-TEST_F(HostileCalls, WhoOnlyLooksOnBindsNothingAndIsKeptByNobody) {
+TEST_F(HostileCalls, AdminAccessBindsNothing) {
   const ClaimText owner = put(machine());
   ASSERT_EQ(prepare(owner)->error, "");
   ClaimText admin = claim(2, "0000-03-00-2", {config({{"driver", "vfio-pci"}})});
@@ -137,7 +137,7 @@ TEST_F(HostileCalls, WhoOnlyLooksOnBindsNothingAndIsKeptByNobody) {
 }
 
 // Names come from an API server; whatever it stores, no path is made of them, no line of the log, no broken spec.
-TEST_F(HostileCalls, NamesOfOddBytesAreQuotedOrRefusedAndNoPathIsMadeOfThem) {
+TEST_F(HostileCalls, QuotesOrRefusesUnusualNames) {
   settings.files.writes_metadata = settings.plan.writes_metadata = true;
   run();
   const std::string long_name(2'000, 'x');
@@ -164,7 +164,7 @@ TEST_F(HostileCalls, NamesOfOddBytesAreQuotedOrRefusedAndNoPathIsMadeOfThem) {
 }
 
 // Each thing that is written, one after the other. Red when a pod gets what is not on disk, or anything stays for nobody.
-TEST_F(HostileCalls, AFullOrReadOnlyDiskIsSaidAndOnceItIsNotTheNextTryDoesIt) {
+TEST_F(HostileCalls, ReportsAFullOrReadOnlyDiskAndRecovers) {
   for (const char* what : {"checkpoint", "spec "})
     for (const bool is_machine : {false, true}) {
       const ClaimText text = put(is_machine ? machine() : claim(1, "0000-03-00-2"));

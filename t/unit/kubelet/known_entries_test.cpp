@@ -55,7 +55,7 @@ class KnownEntriesTest : public testing::Test {
   policy::HoldingsByPool holdings_;
 };
 
-TEST_F(KnownEntriesTest, WhatIsNotReadyIsSaidToBe) {
+TEST_F(KnownEntriesTest, MarksDevicesThatAreNotReady) {
   auto sriov = policy::decode_sriov_policy(object(kSriovPolicy));
   auto exposure =
       policy::decode_exposure_policy(object(kShared), kExposure, kube::decode_object_meta(object(kShared)));
@@ -75,7 +75,7 @@ TEST_F(KnownEntriesTest, WhatIsNotReadyIsSaidToBe) {
 }
 
 // Red when a prepare is refused, or done, by what was read before its policy began to ask.
-TEST_F(KnownEntriesTest, WhatItsPfIsAskedIsNotKnownYet) {
+TEST_F(KnownEntriesTest, WaitsForAPfQuery) {
   using namespace std::chrono_literals;
   auto sriov = policy::decode_sriov_policy(object(kSriovPolicy));
   auto in = std::make_shared<policy::Inputs>();
@@ -108,7 +108,7 @@ TEST_F(KnownEntriesTest, WhatItsPfIsAskedIsNotKnownYet) {
 }
 
 // After a reboot a claim has its device still, and the filters of its policy may take it only once it is configured.
-TEST_F(KnownEntriesTest, WhatNoPolicyTakesNowIsReadyAsOneOfThemWantsIt) {
+TEST_F(KnownEntriesTest, AnUnmatchedDeviceIsReadyByAnyPolicy) {
   auto sriov = policy::decode_sriov_policy(
       object(R"({metadata: {name: p, namespace: ns}, spec: {readiness: {require: [], mtuAtLeast: 9000},
 configs: [{resourceFilters: [{drivers: [iavf]}]}]}})"));
@@ -141,7 +141,7 @@ selector: {cel: 'device.attributes["dra.networking"].mac == "00:00:5e:00:53:01"'
 }
 
 // Red when a policy of which nobody knows whether it takes a VF gives away what the host uses, or keeps back what is ready.
-TEST_F(KnownEntriesTest, APolicyThatMayOfferAVfAllowsAndAsksNothingOfIt) {
+TEST_F(KnownEntriesTest, APossiblePolicyAllowsWithoutRequirements) {
   const auto may = policy::decode_sriov_policy(object(
       R"({metadata: {name: a, namespace: ns}, spec: {allowHostUse: true, readiness: {require: [], mtuAtLeast: 9000},
 configs: [{resourceFilters: [{pfNames: [ens9]}]}]}})"));
@@ -162,7 +162,7 @@ configs: [{resourceFilters: [{pfPciAddresses: ['0000:3b:00.0']}]}]}})"));
 }
 
 // Red when a policy that somebody adds loosens what another one allows, or a device that no policy matches is free of limits.
-TEST_F(KnownEntriesTest, SettingsAreThoseThatEachPolicyThatMatchesAllows) {
+TEST_F(KnownEntriesTest, AllowsSettingsThatEachMatchingPolicyAllows) {
   using Names = std::vector<std::string>;
   const auto sriov = [](const std::string& name, const std::string& rest) {
     auto out = policy::decode_sriov_policy(
@@ -201,7 +201,7 @@ TEST_F(KnownEntriesTest, SettingsAreThoseThatEachPolicyThatMatchesAllows) {
   EXPECT_EQ(of({first}).vf_settings, (Names{"vlan", "trust", "mac"})) << "held back, and perhaps allocated";
 }
 
-TEST_F(KnownEntriesTest, SettingsOfAPersonaAreThoseOfThePoliciesWithItsSuffix) {
+TEST_F(KnownEntriesTest, AllowsSettingsOfPoliciesWithThePersonasSuffix) {
   using Names = std::vector<std::string>;
   const auto exposure = [](const std::string& name, const std::string& rest) {
     const kube::Json json = object(("{metadata: {name: " + name +
@@ -232,7 +232,7 @@ TEST_F(KnownEntriesTest, SettingsOfAPersonaAreThoseOfThePoliciesWithItsSuffix) {
       << "a claim may have it from before";
 }
 
-TEST_F(KnownEntriesTest, AVfOfTheSriovDriverIsItsFunction) {
+TEST_F(KnownEntriesTest, AnSriovDeviceIsItsFunction) {
   const auto decision = decided({policy::decode_sriov_policy(object(kSriovPolicy))}, {});
   const auto known = find(decision, kSriov, "node-a", "0000-3b-00-1");
   ASSERT_TRUE(known);
@@ -254,7 +254,7 @@ TEST_F(KnownEntriesTest, AVfOfTheSriovDriverIsItsFunction) {
 
 // Red when a new claim gets a device below which the hardware is about to be configured: also one that was published
 // earlier in this boot, before a wait was set again.
-TEST_F(KnownEntriesTest, BeforeTheNodeIsConfiguredNothingIsReadyAlsoWhatStaysOffered) {
+TEST_F(KnownEntriesTest, NothingIsReadyBeforeTheNodeIsConfigured) {
   for (const bool has_policy : {false, true}) {
     auto in = std::make_shared<policy::Inputs>();
     in->inventory = host_.inventory();
@@ -274,7 +274,7 @@ TEST_F(KnownEntriesTest, BeforeTheNodeIsConfiguredNothingIsReadyAlsoWhatStaysOff
   }
 }
 
-TEST_F(KnownEntriesTest, WhatIsNotHereIsNotKnown) {
+TEST_F(KnownEntriesTest, DoesNotKnowForeignDevices) {
   const auto decision = decided({}, {});
   for (const auto& [driver, pool, entry] : {std::tuple(kSriov, "node-b", "0000-3b-00-1"),
                                             {kSriov, "node-a", "0000-3b-00-7"},
@@ -288,7 +288,7 @@ TEST_F(KnownEntriesTest, WhatIsNotHereIsNotKnown) {
     EXPECT_FALSE(find(decision, driver, pool, entry)) << driver << " " << pool << " " << entry;
 }
 
-TEST_F(KnownEntriesTest, APersonaIsAsItsPolicyHasIt) {
+TEST_F(KnownEntriesTest, APersonaFollowsItsPolicy) {
   const auto policy = policy::decode_exposure_policy(object(kShared));
   ASSERT_TRUE(policy.problems.empty()) << policy.problems.front().what;
   const auto decision = decided({}, {policy});
@@ -301,7 +301,7 @@ TEST_F(KnownEntriesTest, APersonaIsAsItsPolicyHasIt) {
   EXPECT_EQ(known->cni_plugins, std::vector<std::string>{"macvlan"});
 }
 
-TEST_F(KnownEntriesTest, WhatNoRecordTellsOfExcludesWhateverItMight) {
+TEST_F(KnownEntriesTest, WithoutARecordExcludesEverythingPossible) {
   const auto decision = decided({}, {});
   const auto known = find(decision, kExposure, kPool, "0000-3b-00-1-macvlan");
   ASSERT_TRUE(known);

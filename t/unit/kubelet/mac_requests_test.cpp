@@ -54,7 +54,7 @@ std::vector<std::string> macs(const std::string& annotation) {
   return out;
 }
 
-TEST(MacRequests, OneAddressIsTheFirstDevicesAndAListGoesOnFromThere) {
+TEST(MacRequests, OneAddressIsForTheFirstDeviceAndAListContinues) {
   EXPECT_EQ(macs(R"([{"claimName":"net","requestName":"vf","mac":"02:00:00:00:00:0A"}])"),
             (std::vector<std::string>{kA, "", ""}));
   EXPECT_EQ(
@@ -70,7 +70,7 @@ TEST(MacRequests, OneAddressIsTheFirstDevicesAndAListGoesOnFromThere) {
   EXPECT_EQ(one, claim());
 }
 
-TEST(MacRequests, AClaimOfATemplateIsFoundByItsAnnotationOrThePodsStatus) {
+TEST(MacRequests, FindsAClaimOfATemplateByAnnotationOrPodStatus) {
   const std::string annotation = R"([{"claimName":"gpu","requestName":"vf","mac":"02:00:00:00:00:0a"}])";
   Claim one = claim();
   one.pod_claim_name = "gpu";
@@ -86,7 +86,7 @@ TEST(MacRequests, AClaimOfATemplateIsFoundByItsAnnotationOrThePodsStatus) {
   EXPECT_EQ(one.devices[0].mac, kA);
 }
 
-TEST(MacRequests, WhatIsWrongIsQuotedAndFailsTheClaim) {
+TEST(MacRequests, QuotesAnErrorAndFailsTheClaim) {
   const std::string start = R"([{"claimName":"net","requestName":"vf",)";
   const std::vector<std::pair<std::string, std::string>> rows = {
       {start + R"("mac":"01:00:5e:00:00:01"}])", "is a multicast address"},
@@ -127,7 +127,7 @@ TEST(MacRequests, WhatIsWrongIsQuotedAndFailsTheClaim) {
   }
 }
 
-TEST(MacRequests, WhatIsNoListFailsEveryClaim) {
+TEST(MacRequests, AnInvalidListFailsEveryClaim) {
   for (const char* annotation : {"", "x", "{}", "null", "[", R"([{"claimName":"net","claimName":"net"}])"})
     EXPECT_NE(why(annotation), "read") << annotation;
   EXPECT_NE(why("[" + std::string(kMacAnnotationBytesMax, ' ') + "]"), "read");
@@ -137,14 +137,14 @@ TEST(MacRequests, WhatIsNoListFailsEveryClaim) {
   fixture::expect_golden(why(many + "]"));
 }
 
-TEST(MacRequests, AnotherPodOfThatNameSaysNothing) {
+TEST(MacRequests, IgnoresAnotherPodOfTheName) {
   Claim one = claim();
   const auto read = read_macs(pod("[]"), {"pod-1", "pod-uid-2"}, kKey, one);
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, Errc::kConflict);
 }
 
-TEST(MacRequests, AnAdministratorsLookChangesNothing) {
+TEST(MacRequests, AdminAccessChangesNothing) {
   ClaimText text;
   Json device = result("vf", "0000-03-00-2");
   device.set("adminAccess", true);

@@ -45,7 +45,7 @@ struct Request {
   Attributes link_info() const { return attributes_in(attributes.at(IFLA_LINKINFO)); }
 };
 
-TEST(MadeLinkTest, OnALinkOfTheHostItComesIntoBeingInThePod) {
+TEST(MadeLinkTest, CreatesALinkInThePod) {
   const MadeLink wanted{.kind = "macvlan",
                         .name = "net1",
                         .lower = 7,
@@ -69,7 +69,7 @@ TEST(MadeLinkTest, OnALinkOfTheHostItComesIntoBeingInThePod) {
             uint32_t{MACVLAN_MODE_VEPA});
 }
 
-TEST(MadeLinkTest, AVlanHasItsIdAndAnIpvlanItsMode) {
+TEST(MadeLinkTest, SetsVlanIdAndIpvlanMode) {
   MadeLink wanted{.kind = "vlan", .name = "net1", .lower = 7, .to_namespace = 9, .vlan_id = 100};
   const Request vlan(encode_made_link(wanted));
   const Attributes settings = attributes_in(vlan.link_info().at(IFLA_INFO_DATA));
@@ -86,7 +86,7 @@ TEST(MadeLinkTest, AVlanHasItsIdAndAnIpvlanItsMode) {
   EXPECT_EQ(value_in<uint16_t>(modes.at(IFLA_IPVLAN_FLAGS)), 0);
 }
 
-TEST(MadeLinkTest, AVethHasOneEndOnTheHostAndTheOtherInThePod) {
+TEST(MadeLinkTest, CreatesAVethBetweenHostAndPod) {
   const Request request(encode_made_link({.kind = "veth",
                                           .name = "net1",
                                           .to_namespace = 9,
@@ -104,7 +104,7 @@ TEST(MadeLinkTest, AVethHasOneEndOnTheHostAndTheOtherInThePod) {
   EXPECT_EQ(value_in<int>(pods.at(IFLA_MTU)), 1400);
 }
 
-TEST(MadeLinkTest, AVlanOfAPortIsUntaggedOnThePort) {
+TEST(MadeLinkTest, AVlanOfAPortIsUntagged) {
   for (const bool is_added : {true, false}) {
     const Request request(encode_port_vlan(7, 100, is_added));
     EXPECT_EQ(request.header.nlmsg_type, is_added ? RTM_SETLINK : RTM_DELLINK);

@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::string_literals;
 
-TEST(KubeletMessages, ClaimsAreReadWithEveryUnknownFieldBeside) {
+TEST(KubeletMessages, DecodesClaimsWithUnknownFields) {
   const auto claims =
       decode_claims(claim("ns", "u-1", "a.b") + field(99, "later") + claim("ns2", "u_2", "c"));
   ASSERT_TRUE(claims) << claims.error().what;
@@ -20,7 +20,7 @@ TEST(KubeletMessages, ClaimsAreReadWithEveryUnknownFieldBeside) {
   EXPECT_TRUE(decode_claims("")->empty());
 }
 
-TEST(KubeletMessages, ClaimsThatCannotBeAreNamedEachAlone) {
+TEST(KubeletMessages, NamesEachInvalidClaim) {
   const struct {
     std::string bytes;
     const char* wrong;
@@ -47,7 +47,7 @@ TEST(KubeletMessages, ClaimsThatCannotBeAreNamedEachAlone) {
   EXPECT_EQ((*twice)[0].error, "");
 }
 
-TEST(KubeletMessages, WhatIsNoMessageIsRefused) {
+TEST(KubeletMessages, RefusesInvalidMessages) {
   const char* const undecodable = "dra.ClaimsRequest: not decodable";
   const struct {
     std::string bytes;
@@ -68,7 +68,7 @@ TEST(KubeletMessages, WhatIsNoMessageIsRefused) {
   }
 }
 
-TEST(KubeletMessages, ManyClaimsCostNoMoreThanTheyMay) {
+TEST(KubeletMessages, BoundsTheMemoryOfManyClaims) {
   std::string many;
   for (size_t i = 0; i <= kClaimsMax; ++i) many += claim("ns", "u" + std::to_string(i), "n");
   ASSERT_FALSE(decode_claims(many));
@@ -78,7 +78,7 @@ TEST(KubeletMessages, ManyClaimsCostNoMoreThanTheyMay) {
   EXPECT_FALSE(decode_claims(empty));
 }
 
-TEST(KubeletMessages, AnswersHaveThePublishedNumbers) {
+TEST(KubeletMessages, AnswersHaveThePublishedFieldNumbers) {
   const AnsweredDevice device{.request_names = {"r1", "r2"},
                               .pool = "node",
                               .device = "0000-03-00-2",
@@ -97,7 +97,7 @@ TEST(KubeletMessages, AnswersHaveThePublishedNumbers) {
             field(1, field(1, "u1") + field(2, "")) + field(1, field(1, "u2") + field(2, field(1, "why"))));
 }
 
-TEST(KubeletMessages, RegistrationHasThePublishedNumbers) {
+TEST(KubeletMessages, RegistrationHasThePublishedFieldNumbers) {
   EXPECT_EQ(
       encode_plugin_info({"DRAPlugin", "d.example", "/k/dra.sock", {"v1.DRAPlugin", "v1beta1.DRAPlugin"}}),
       field(1, "DRAPlugin") + field(2, "d.example") + field(3, "/k/dra.sock") + field(4, "v1.DRAPlugin") +
@@ -107,7 +107,7 @@ TEST(KubeletMessages, RegistrationHasThePublishedNumbers) {
   EXPECT_FALSE(decode_registration_status("\x0a"));
 }
 
-TEST(KubeletMessages, HealthHasThePublishedNumbers) {
+TEST(KubeletMessages, HealthHasThePublishedFieldNumbers) {
   const std::string rest = field(3, 1700000000) + field(4, 120);
   EXPECT_EQ(encode_health({{"p", "a", ""}, {"p", "b", "gone"}}, 1700000000, std::chrono::seconds{120}),
             field(1, field(1, field(1, "p") + field(2, "a")) + field(2, 1) + rest) +

@@ -51,7 +51,7 @@ class MetadataFilesTest : public testing::Test {
   std::string root_;
 };
 
-TEST_F(MetadataFilesTest, AnyUserOfAContainerReadsItWhateverUmaskThereIs) {
+TEST_F(MetadataFilesTest, EveryUserMayReadThem) {
   const mode_t before = ::umask(0077);
   ASSERT_TRUE(files().write(metadata()));
   ::umask(before);
@@ -63,7 +63,7 @@ TEST_F(MetadataFilesTest, AnyUserOfAContainerReadsItWhateverUmaskThereIs) {
     EXPECT_EQ(mode(root_ + "/" + kSriov + folder), 0755u) << folder;
 }
 
-TEST_F(MetadataFilesTest, AnUpdateIsSeenByWhoHasTheFileOpen) {
+TEST_F(MetadataFilesTest, AnOpenFileShowsUpdates) {
   ASSERT_TRUE(files().write(metadata()));
   const auto inode = status(path(metadata())).st_ino;
   std::ifstream mounted(path(metadata()));
@@ -80,7 +80,7 @@ TEST_F(MetadataFilesTest, AnUpdateIsSeenByWhoHasTheFileOpen) {
   EXPECT_EQ(read(path(metadata())), encode_metadata(later, 3).value());
 }
 
-TEST_F(MetadataFilesTest, AnotherClaimOfTheNameGetsAFileOfItsOwn) {
+TEST_F(MetadataFilesTest, AnotherClaimOfTheNameHasItsOwnFile) {
   ASSERT_TRUE(files().write(metadata("uid-1")));
   std::ifstream mounted(path(metadata()));
   ASSERT_TRUE(files().write(metadata("uid-2")));
@@ -93,7 +93,7 @@ TEST_F(MetadataFilesTest, AnotherClaimOfTheNameGetsAFileOfItsOwn) {
       << "the first one's end takes nothing of the second";
 }
 
-TEST_F(MetadataFilesTest, RemovedWithItsFoldersOnceTheyAreEmpty) {
+TEST_F(MetadataFilesTest, RemovesFilesWithEmptyFolders) {
   ASSERT_TRUE(files().write(metadata("uid-1", "vf")));
   ASSERT_TRUE(files().write(metadata("uid-1", "other")));
   ASSERT_TRUE(files().remove(file_of(metadata("uid-1", "vf"))));
@@ -104,7 +104,7 @@ TEST_F(MetadataFilesTest, RemovedWithItsFoldersOnceTheyAreEmpty) {
   EXPECT_TRUE(files().list("no.such.driver").value().empty());
 }
 
-TEST_F(MetadataFilesTest, NoLinkIsFollowed) {
+TEST_F(MetadataFilesTest, FollowsNoLink) {
   const std::string elsewhere = root_ + "/elsewhere", all = root_ + "/" + kSriov + "/dra-device-metadata";
   fs::create_directories(elsewhere + "/vf");
   std::ofstream(elsewhere + "/vf/metadata.json") << "precious";
@@ -123,7 +123,7 @@ TEST_F(MetadataFilesTest, NoLinkIsFollowed) {
   EXPECT_TRUE(S_ISREG(status(path(metadata())).st_mode));
 }
 
-TEST_F(MetadataFilesTest, ATornFileIsWrittenAnewAndFoundAsNobodys) {
+TEST_F(MetadataFilesTest, RewritesATornFile) {
   ASSERT_TRUE(files().write(metadata()));
   std::ofstream(path(metadata())) << R"({"kind":)";
   const MetadataFile nobodys{kSriov, "ns_claim-1", "vf", ""};

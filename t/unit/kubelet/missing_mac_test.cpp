@@ -45,7 +45,7 @@ struct World {
 
 struct MissingMacTest : testing::Test, World {};
 
-TEST_F(MissingMacTest, ThePfIsToldOnce) {
+TEST_F(MissingMacTest, SetsThePfOnce) {
   EXPECT_EQ(set().value(), policy::MacOutcome::kSet);
   EXPECT_EQ(written, std::vector{std::to_string(number("ens1")) + " vf 1 mac " + text("ens1v1", "address")});
   answer = false;
@@ -54,7 +54,7 @@ TEST_F(MissingMacTest, ThePfIsToldOnce) {
   EXPECT_EQ(set().error().code, Errc::kDenied);
 }
 
-TEST(MissingMac, NothingIsWrittenOfWhatIsNotSoAnyMore) {
+TEST(MissingMac, WritesNothingThatIsOutdated) {
   const struct {
     const char* why;
     void (*change)(World&);

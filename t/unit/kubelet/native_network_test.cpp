@@ -21,7 +21,7 @@ Result<NativeNetwork> decoded(const std::string& text) {
   return decode_native_network(kube::decode_json(text).value(), "network");
 }
 
-TEST(NativeNetworkTest, AllFieldsAreReadInTheirCanonicalForm) {
+TEST(NativeNetworkTest, DecodesAllFields) {
   const auto network = decoded(
       R"({"mtu":9000,"mac":"02-00-00-00-00-0A","addresses":["192.0.2.5/24","2001:DB8:0::5/64"],)"
       R"("routes":[{"destination":"0.0.0.0/0","gateway":"192.0.2.1"},{"destination":"2001:db8:1::/48","priority":7}]})");
@@ -36,7 +36,7 @@ TEST(NativeNetworkTest, AllFieldsAreReadInTheirCanonicalForm) {
   EXPECT_TRUE(cni::is_native(cni::decode_network(native_config(*network, "ens1v0"), "x").value()));
 }
 
-TEST(NativeNetworkTest, RulesNeighborsSysctlsAndTablesAreReadInTheirCanonicalForm) {
+TEST(NativeNetworkTest, DecodesRulesNeighborsSysctlsAndTables) {
   const auto network = decoded(
       R"({"addresses":["192.0.2.5/24","2001:db8::5/64"],"routes":[{"destination":"10.0.0.0/8","table":100}],)"
       R"("rules":[{"source":"192.0.2.5/32","table":100,"priority":50},{"destination":"2001:DB8::/32","table":7,"priority":1}],)"
@@ -60,7 +60,7 @@ TEST(NativeNetworkTest, RulesNeighborsSysctlsAndTablesAreReadInTheirCanonicalFor
 }
 
 // Each is of one interface: its value is set where IFNAME stands, and nowhere else.
-TEST(NativeNetworkTest, EachSysctlIsOfTheInterfaceAlone) {
+TEST(NativeNetworkTest, EachSysctlBelongsToTheInterface) {
   std::string_view before;
   for (const AllowedSysctl& one : allowed_sysctls()) {
     EXPECT_LT(before, one.name);
@@ -75,7 +75,7 @@ TEST(NativeNetworkTest, EachSysctlIsOfTheInterfaceAlone) {
   }
 }
 
-TEST(NativeNetworkTest, ATypeIsThePluginThatMakesIt) {
+TEST(NativeNetworkTest, ATypeIsTheNameOfItsPlugin) {
   for (const auto& [type, plugin, field] :
        {std::tuple("macvlan", "macvlan", "master"), std::tuple("vlan", "vlan", "master"),
         std::tuple("bridgePort", "bridge", "bridge"),
@@ -90,7 +90,7 @@ TEST(NativeNetworkTest, ATypeIsThePluginThatMakesIt) {
   }
 }
 
-TEST(NativeNetworkTest, TheDocumentsListEachSysctl) {
+TEST(NativeNetworkTest, DocumentsEachSysctl) {
   std::ifstream file(SLICED_DOCS "/pods.md");
   const std::string page{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   for (const AllowedSysctl& one : allowed_sysctls()) {
@@ -105,7 +105,7 @@ TEST(NativeNetworkTest, TheDocumentsListEachSysctl) {
   }
 }
 
-TEST(NativeNetworkTest, WhatIsNotUnderstoodIsRefusedWithItsField) {
+TEST(NativeNetworkTest, RefusesInvalidFields) {
   const struct {
     const char *text, *field;
   } kCases[] = {
@@ -192,7 +192,7 @@ TEST(NativeNetworkTest, WhatIsNotUnderstoodIsRefusedWithItsField) {
   EXPECT_EQ(decoded(R"({"addresses":[)" + many + "]}").error().code, Errc::kTooLarge);
 }
 
-TEST(NativeNetworkTest, WhatTheKernelWouldRefuseIsRefusedBefore) {
+TEST(NativeNetworkTest, RefusesWhatTheKernelWouldRefuse) {
   const struct {
     const char *text, *field;
   } kCases[] = {
@@ -241,7 +241,7 @@ TEST(NativeNetworkTest, WhatTheKernelWouldRefuseIsRefusedBefore) {
   EXPECT_TRUE(check_native_network(link_local.value(), "network").ok());
 }
 
-TEST(NativeNetworkTest, AGatewayBehindARouteOfTheLinkIsReached) {
+TEST(NativeNetworkTest, AcceptsAGatewayBehindALinkRoute) {
   const auto check = [](const std::string& routes) {
     return check_native_network(
         decoded(R"({"addresses":["10.0.0.5/32","fd00::5/128"],"routes":[)" + routes + "]}").value(),
@@ -264,7 +264,7 @@ TEST(NativeNetworkTest, AGatewayBehindARouteOfTheLinkIsReached) {
   }
 }
 
-TEST(NativeNetworkTest, IpamIsReadByTheTablesOfDefinitions) {
+TEST(NativeNetworkTest, DecodesIpamByTheTablesOfDefinitions) {
   const struct {
     const char *ipam, *field;
   } kCases[] = {
@@ -308,7 +308,7 @@ TEST(NativeNetworkTest, IpamIsReadByTheTablesOfDefinitions) {
       std::string::npos);
 }
 
-TEST(NativeNetworkTest, TheConfigOfANetworkWithIpamHasItsPlugin) {
+TEST(NativeNetworkTest, TheConfigWithIpamNamesItsPlugin) {
   const auto network = decoded(
       R"({"mtu":1400,"routes":[{"destination":"10.9.0.0/16","gateway":"10.0.0.1"}],"neighbors":[{"address":"10.0.0.1","mac":"02:00:00:00:00:01"}],)"
       R"("ipam":{"type":"host-local","subnet":"10.0.0.0/24","routes":[{"dst":"0.0.0.0/0"}]}})");
@@ -333,7 +333,7 @@ TEST(NativeNetworkTest, TheConfigOfANetworkWithIpamHasItsPlugin) {
           .ok());
 }
 
-TEST(NativeNetworkTest, WhatAnIpamPluginGivesIsCheckedAsAUsersValues) {
+TEST(NativeNetworkTest, ChecksIpamResultsLikeUserValues) {
   const NativeNetwork own =
       decoded(R"({"routes":[{"destination":"10.9.0.0/16","gateway":"10.0.0.1"}],"ipam":{"type":"static"}})")
           .value();
@@ -384,7 +384,7 @@ Result<VfConfig> merged(Json::Array configs) {
 
 Json network(const char* text) { return kube::decode_json(text).value(); }
 
-TEST(NativeNetworkTest, AClaimAddsToItsClassAndChangesNothingOfIt) {
+TEST(NativeNetworkTest, AClaimOnlyAddsToItsClass) {
   const Json of_class =
       config({{"network", network(R"({"mtu":9000,"addresses":["192.0.2.5/24"]})")}}, {}, "FromClass");
   const auto added = merged(
@@ -402,7 +402,7 @@ TEST(NativeNetworkTest, AClaimAddsToItsClassAndChangesNothingOfIt) {
   }
 }
 
-TEST(NativeNetworkTest, IpamIsOfItsAuthor) {
+TEST(NativeNetworkTest, IpamBelongsToItsAuthor) {
   const auto by = [](const char* text, const char* source) {
     return config({{"network", network(text)}}, {}, source);
   };
@@ -420,7 +420,7 @@ TEST(NativeNetworkTest, IpamIsOfItsAuthor) {
   EXPECT_FALSE(merged({by(kOfClass, "FromClass"), by(R"({"addresses":["10.0.0.5/24"]})", "FromClaim")}).ok());
 }
 
-TEST(NativeNetworkTest, IpamOfAClaimAddsNoRouteToThoseOfItsClass) {
+TEST(NativeNetworkTest, IpamOfAClaimAddsNoRouteToItsClass) {
   const auto of_claim = [](const std::string& routes) {
     const std::string text =
         R"({"ipam":{"type":"host-local","subnet":"10.0.0.0/24","routes":)" + routes + "}}";
@@ -438,7 +438,7 @@ TEST(NativeNetworkTest, IpamOfAClaimAddsNoRouteToThoseOfItsClass) {
       << changed.error().what;
 }
 
-TEST(NativeNetworkTest, AClaimAddsNoRouteToThoseOfTheIpamOfItsClass) {
+TEST(NativeNetworkTest, AClaimAddsNoRouteToTheIpamOfItsClass) {
   const auto of_class = [](const std::string& routes) {
     const std::string text =
         R"({"ipam":{"type":"host-local","subnet":"10.0.0.0/24","routes":)" + routes + "}}";
@@ -455,7 +455,7 @@ TEST(NativeNetworkTest, AClaimAddsNoRouteToThoseOfTheIpamOfItsClass) {
 }
 
 // VLAN 100 of 802.1ad is another one than that of the DeviceClass.
-TEST(NativeNetworkTest, AClaimSetsNoOtherProtocolForTheVlanOfItsClass) {
+TEST(NativeNetworkTest, AClaimDoesNotChangeTheVlanProtocolOfItsClass) {
   const auto by = [](const char* text, const char* source) {
     return config({{"network", network(text)}}, {}, source);
   };
@@ -473,7 +473,7 @@ TEST(NativeNetworkTest, AClaimSetsNoOtherProtocolForTheVlanOfItsClass) {
 }
 
 // Red when the second configuration of a DeviceClass drops the VLAN of its first one, and the claim chooses another.
-TEST(NativeNetworkTest, OfSeveralConfigurationsEachFieldCounts) {
+TEST(NativeNetworkTest, MergesSeveralConfigurationsByField) {
   const auto of_class = [](const char* text) {
     return config({{"network", network(text)}}, {}, "FromClass");
   };
@@ -498,7 +498,7 @@ TEST(NativeNetworkTest, OfSeveralConfigurationsEachFieldCounts) {
   }
 }
 
-TEST(NativeNetworkTest, OneOfNetworkDefinitionAndVfioGivesTheInterface) {
+TEST(NativeNetworkTest, NetworkDefinitionAndVfioAreExclusive) {
   const Json empty{Json::Object{}};
   EXPECT_TRUE(merged({config({{"network", empty}})})->wants_interface());
   EXPECT_FALSE(merged({config({{"network", empty}, {"netAttachDefName", "nad"}})}).ok());

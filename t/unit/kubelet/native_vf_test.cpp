@@ -22,7 +22,7 @@ constexpr const char* kAll =
 
 Json json(const std::string& text) { return kube::decode_json(text).value(); }
 
-TEST(NativeVfTest, AllFieldsAreReadAndHaveTheirNamesInAllow) {
+TEST(NativeVfTest, DecodesAllFieldsWithTheirNamesInAllow) {
   const auto network = decode_native_network(json(kAll), "network");
   ASSERT_TRUE(network.ok()) << network.error().what;
   EXPECT_EQ(network->vf, (VfConfig{.vlan = 100,
@@ -46,7 +46,7 @@ TEST(NativeVfTest, AllFieldsAreReadAndHaveTheirNamesInAllow) {
   EXPECT_EQ(native_vf_settings(zeros->vf).size(), 3u) << "0 and false are values";
 }
 
-TEST(NativeVfTest, WhatIsNotUnderstoodIsRefusedWithItsField) {
+TEST(NativeVfTest, RefusesInvalidFields) {
   for (const char* field :
        {"vlan", "vlanQoS", "vlanProto", "trust", "spoofCheck", "linkState", "minTxRate", "maxTxRate"})
     for (const char* value : {"-1", "10000001", "1.5", R"("")", R"("on")", R"("5")", "[]", "{}"}) {
@@ -62,7 +62,7 @@ TEST(NativeVfTest, WhatIsNotUnderstoodIsRefusedWithItsField) {
     EXPECT_FALSE(decode_native_network(json(text), "network").ok()) << text;
 }
 
-TEST(NativeVfTest, WhatOnlyAllFieldsTogetherShowIsRefused) {
+TEST(NativeVfTest, RefusesInvalidCombinations) {
   const struct {
     VfConfig vf;
     const char* why;
@@ -94,7 +94,7 @@ Result<kubelet::VfConfig> of_both(const std::string& by_class, const std::string
 }
 
 // Red when a claim changes what its class sets, or what only the claim sets needs nobody's permission.
-TEST(NativeVfTest, AClaimAddsToItsClassAndChangesNothingOfIt) {
+TEST(NativeVfTest, AClaimOnlyAddsToItsClass) {
   const auto both = of_both(R"({"vlan":100,"trust":false})", R"({"vlan":100,"vlanQoS":3,"maxTxRate":50})");
   ASSERT_TRUE(both.ok()) << both.error().what;
   EXPECT_EQ(both->network->vf, (VfConfig{.vlan = 100, .vlan_qos = 3, .trust = false, .max_rate_mbps = 50}));

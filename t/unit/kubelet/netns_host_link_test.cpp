@@ -35,7 +35,7 @@ Result<Unit> rename(const std::string& from, const std::string& to) {
 
 // A VF whose pod's network namespace is gone comes back as net1, and udev gives it ens1v0 as an alternative name. Red when it cannot be
 // ens1v0 any more (EEXIST).
-TEST(NetnsHostLink, AnInterfaceGetsTheNameThatIsItsAlternativeOne) {
+TEST(NetnsHostLink, UsesAnAlternativeName) {
   ip("link add net1 type bridge");
   ip("link property add dev net1 altname ens1v0");
   ip("link property add dev net1 altname enp33s16v0");
@@ -55,7 +55,7 @@ HostLink link_of(int ifindex) {
 }
 
 // What a pod can set of an interface that was moved to it. Red when the kernel does not take our request, or we do not read its answer.
-TEST(NetnsHostLink, AnInterfaceIsAsItWasBeforeWhateverAPodSetOfIt) {
+TEST(NetnsHostLink, RestoresAnInterfaceAfterAnyChangeOfAPod) {
   ip("link add ens1v0 type bridge");
   ip("link set ens1v0 alias 'for pods' txqueuelen 500 mtu 9000 address 02:00:00:00:00:01");
   ip("link property add dev ens1v0 altname lan");
@@ -116,7 +116,7 @@ TEST(NetnsHostLink, ABridgeKeepsItsMtuWhileManyPodsStart) {
 }
 
 // Only some kinds of interfaces can be kept down by a program (change_proto_down), with a reason that has to end first.
-TEST(NetnsHostLink, AnInterfaceThatAPodKeepsDownComesUpAgain) {
+TEST(NetnsHostLink, SetsAnInterfaceUpAgain) {
   ip("link add below type bridge");
   ip("link add link below name ens1v0 type macvlan mode bridge");
   const int ifindex = static_cast<int>(::if_nametoindex("ens1v0"));
@@ -136,7 +136,7 @@ TEST(NetnsHostLink, AnInterfaceThatAPodKeepsDownComesUpAgain) {
 
 // A pod with CAP_NET_ADMIN has made an interface on its own one, and another pod keeps its namespace open. Red when the former goes on receiving and
 // sending by a device that the next claim has, or when the device goes with the pod's end of a pair.
-TEST(NetnsHostLink, NothingThatAPodMadeOnItsInterfaceStaysOnIt) {
+TEST(NetnsHostLink, RemovesWhatAPodCreatedOnItsInterface) {
   for (const bool is_before_del : {false, true}) {
     const fixture::OtherNamespace pod;
     const std::string process = std::to_string(pod.process());
@@ -177,7 +177,7 @@ TEST(NetnsHostLink, NothingThatAPodMadeOnItsInterfaceStaysOnIt) {
 
 // A pod with CAP_NET_ADMIN has renamed its interface, and given that one's name, or an alternative one of it, to interfaces of its own.
 // Red when a plugin that goes by the names would move one of these, or call any on the host as the pod wants it.
-TEST(NetnsHostLink, BeforeADelTheNamesInASandboxAreThoseOfBefore) {
+TEST(NetnsHostLink, RestoresNamesInASandboxBeforeDel) {
   const fixture::OtherNamespace pod;
   ASSERT_GE(pod.fd(), 0);
   const auto in_pod = [&](const std::string& command) {
@@ -240,7 +240,7 @@ TEST(NetnsHostLink, BeforeADelTheNamesInASandboxAreThoseOfBefore) {
   EXPECT_FALSE(find("net1").has_value());
 }
 
-TEST(NetnsHostLink, TheKernelReportsWhatItDoesNotMove) {
+TEST(NetnsHostLink, TheKernelReportsImmovableInterfaces) {
   ip("link add fixed0 type bridge");
   ip("link add free0 type veth peer name free1");
   const bool is_reported = hotplug::ask_link_properties(static_cast<int>(::if_nametoindex("fixed0")))
@@ -256,7 +256,7 @@ TEST(NetnsHostLink, TheKernelReportsWhatItDoesNotMove) {
 }
 
 // Red when another interface loses a name.
-TEST(NetnsHostLink, ANameOfAnotherInterfaceIsNotTaken) {
+TEST(NetnsHostLink, DoesNotTakeTheNameOfAnotherInterface) {
   ip("link add net1 type bridge");
   ip("link add other type bridge");
   ip("link property add dev other altname ens1v0");
@@ -270,7 +270,7 @@ TEST(NetnsHostLink, ANameOfAnotherInterfaceIsNotTaken) {
 }
 
 // Red when each request in a pod starts a thread, or when a call for another namespace is made in the one that the thread is in.
-TEST(NetnsHostLink, ACallWithinACallEntersItsNamespace) {
+TEST(NetnsHostLink, ANestedCallEntersItsNamespace) {
   const fixture::OtherNamespace pod, other;
   const auto here = [] {
     struct stat file{};

@@ -96,7 +96,7 @@ struct NetnsNative : testing::Test {
 };
 
 // With ticks of 4 ms the kernel shows 1004 for 1001. Red when such a pod never starts.
-TEST_F(NetnsNative, ATimeThatTheKernelRoundsIsAsSet) {
+TEST_F(NetnsNative, AcceptsATimeThatTheKernelRounds) {
   NativeOrder wanted = order();
   for (const char* family : {"ipv4", "ipv6"})
     for (const auto& [name, value] :
@@ -106,7 +106,7 @@ TEST_F(NetnsNative, ATimeThatTheKernelRoundsIsAsSet) {
   EXPECT_TRUE(made.ok()) << made.error().what;
 }
 
-TEST_F(NetnsNative, ThePodHasItsInterfaceAndTheHostGetsItBack) {
+TEST_F(NetnsNative, MovesTheInterfaceAndReturnsIt) {
   cni::Record kept = record();
   const auto made = attach_native(order());
   ASSERT_TRUE(made.ok()) << made.error().what;
@@ -141,7 +141,7 @@ TEST_F(NetnsNative, ThePodHasItsInterfaceAndTheHostGetsItBack) {
 }
 
 // As clouds assign addresses: the gateway is on no subnet of the interface. Red when what check_native_network() accepts is refused by the kernel.
-TEST_F(NetnsNative, AGatewayIsReachedByARouteOfTheLink) {
+TEST_F(NetnsNative, ReachesAGatewayByALinkRoute) {
   NativeOrder cloud = order();
   cloud.network.addresses = {"192.0.2.5/32", "2001:db8::5/128"};
   cloud.network.routes = {{"0.0.0.0/0", "192.0.2.1", 200},
@@ -173,7 +173,7 @@ TEST_F(NetnsNative, AGatewayIsReachedByARouteOfTheLink) {
 }
 
 // The host's own namespace, or a file that is none: nothing is touched.
-TEST_F(NetnsNative, NothingIsDoneInTheHostsNamespace) {
+TEST_F(NetnsNative, DoesNothingInTheHostsNamespace) {
   const HostLink before = *find(kOwnNamespace, "ens1v0");
   NativeOrder wrong = order();
   for (const std::string& other : {std::string("/proc/self/ns/net"), std::string("/proc/self/ns/mnt"),
@@ -184,7 +184,7 @@ TEST_F(NetnsNative, NothingIsDoneInTheHostsNamespace) {
   }
 }
 
-TEST_F(NetnsNative, ANameThatThePodHasIsRefusedBeforeTheInterfaceMoves) {
+TEST_F(NetnsNative, RefusesAnExistingNameBeforeTheMove) {
   in_pod("link add net1 type dummy || nsenter -t " + std::to_string(pod.process()) +
          " -n ip link add net1 type veth peer name other");
   const HostLink before = *find(kOwnNamespace, "ens1v0");
@@ -196,7 +196,7 @@ TEST_F(NetnsNative, ANameThatThePodHasIsRefusedBeforeTheInterfaceMoves) {
 }
 
 // Red when an interface reaches the pod's network without the settings that its VF is to have there.
-TEST_F(NetnsNative, TheVfHasItsSettingsBeforeItsInterfaceMoves) {
+TEST_F(NetnsNative, SetsTheVfBeforeTheMove) {
   sample::FakePf pf;
   std::vector<bool> is_on_host;  // at each write to the PF
   NativeKernel kernel{
@@ -227,7 +227,7 @@ TEST_F(NetnsNative, TheVfHasItsSettingsBeforeItsInterfaceMoves) {
 }
 
 // Red when the ports of a host's bridge are cut off by a pod that cannot have the bridge.
-TEST_F(NetnsNative, AnInterfaceThatDoesNotMoveIsAsItWas) {
+TEST_F(NetnsNative, LeavesAnImmovableInterfaceUnchanged) {
   ip("link add br9 address 02:00:00:00:00:99 mtu 1500 type bridge");
   ip("link set br9 up");
   NativeOrder bridge = order();
@@ -240,7 +240,7 @@ TEST_F(NetnsNative, AnInterfaceThatDoesNotMoveIsAsItWas) {
 }
 
 // udev gives a VF its path name as an alternative one, which a claim may choose.
-TEST_F(NetnsNative, AnAlternativeNameOfTheInterfaceIsANameForIt) {
+TEST_F(NetnsNative, AcceptsAnAlternativeNameOfTheInterface) {
   ip("link property add dev ens1v0 altname enp1s0v0");
   NativeOrder by_path = order();
   by_path.interface = "enp1s0v0";
@@ -249,7 +249,7 @@ TEST_F(NetnsNative, AnAlternativeNameOfTheInterfaceIsANameForIt) {
   EXPECT_TRUE(find(pod.fd(), "enp1s0v0")->is_up);
 }
 
-TEST_F(NetnsNative, RulesNeighborsAndSysctlsAreSetAndTheRulesGoWithTheInterface) {
+TEST_F(NetnsNative, SetsRulesNeighborsAndSysctlsAndRemovesTheRules) {
   const NativeOrder full = full_order();
   const cni::Record kept = record_of(full);
   in_pod("rule add from 10.9.0.0/16 table 100 priority 200");  // another program's
@@ -286,7 +286,7 @@ TEST_F(NetnsNative, RulesNeighborsAndSysctlsAreSetAndTheRulesGoWithTheInterface)
 }
 
 // The same rule but for its protocol number.
-TEST_F(NetnsNative, ARuleOfAnotherProgramStays) {
+TEST_F(NetnsNative, KeepsRulesOfOtherPrograms) {
   NativeOrder with_rule = order();
   with_rule.network.rules = {{"192.0.2.5/32", "", 100, 200}};
   in_pod("rule add from 192.0.2.5 table 100 priority 200");
@@ -305,7 +305,7 @@ TEST_F(NetnsNative, ARuleOfAnotherProgramStays) {
 }
 
 // The helper may be killed anywhere: its record undoes it, and the next sandbox has everything.
-TEST_F(NetnsNative, KilledBeforeEachStepTheRecordUndoesIt) {
+TEST_F(NetnsNative, TheRecordUndoesAnyInterruptedStep) {
   const NativeOrder full = full_order();
   const cni::Record kept = record_of(full);
   const HostLink before = *find(kOwnNamespace, "ens1v0");
@@ -328,7 +328,7 @@ TEST_F(NetnsNative, KilledBeforeEachStepTheRecordUndoesIt) {
   EXPECT_GE(steps, 15) << "sysctls, MTU, MAC address, move, up, and each address, route, rule and neighbor";
 }
 
-TEST_F(NetnsNative, DuplicateAddressDetectionIsWaitedFor) {
+TEST_F(NetnsNative, WaitsForDuplicateAddressDetection) {
   NativeOrder waits = order();
   waits.network = {.addresses = {"2001:db8::5/64", "192.0.2.5/24"}, .routes = {}};
   waits.network.dad = "wait";
@@ -396,7 +396,7 @@ struct FakeRdma {
   }
 };
 
-TEST_F(NetnsNative, TheRdmaDeviceMovesAlongAndComesBackUnderItsName) {
+TEST_F(NetnsNative, MovesAndReturnsTheRdmaDevice) {
   const cni::Record plain = record();  // brings the interface alone back
   FakeRdma rdma{.devices = {{{3, "mlx5_0"}}, {{4, "mlx5_1"}}}};
   NativeKernel kernel = running_native_kernel();
@@ -429,7 +429,7 @@ TEST_F(NetnsNative, TheRdmaDeviceMovesAlongAndComesBackUnderItsName) {
 }
 
 // Networks of one pod are attached at the same time. Red when one that has a rule of another one refuses the pod.
-TEST_F(NetnsNative, TheSameRuleOfTwoNetworksOfAPodIsNoConflict) {
+TEST_F(NetnsNative, AcceptsTheSameRuleOfTwoNetworksOfAPod) {
   NativeOrder wanted = order();
   wanted.network.rules = {{"192.0.2.5/32", "", 100, 200}};
   NativeKernel kernel = running_native_kernel();
@@ -446,7 +446,7 @@ TEST_F(NetnsNative, TheSameRuleOfTwoNetworksOfAPodIsNoConflict) {
 }
 
 // VFs that were made again after the claim was prepared have the next free names. Red when a pod gets the RDMA device of another claim.
-TEST_F(NetnsNative, TheRdmaDeviceOfAnotherFunctionIsNotMoved) {
+TEST_F(NetnsNative, DoesNotMoveTheRdmaDeviceOfAnotherFunction) {
   FakeRdma rdma{.devices = {{{3, "mlx5_1"}, false, "0000:03:00.3"}, {{4, "mlx5_2"}, false, "0000:03:00.2"}}};
   NativeKernel kernel = running_native_kernel();
   kernel.rdma = rdma.kernel();
@@ -464,7 +464,7 @@ TEST_F(NetnsNative, TheRdmaDeviceOfAnotherFunctionIsNotMoved) {
 
 // Red when a scalable function's claim takes the RDMA device of its PF or of another one, or the PF's claim
 // that of a scalable function.
-TEST_F(NetnsNative, TheRdmaDeviceOfAScalableFunctionIsNotItsPfs) {
+TEST_F(NetnsNative, DistinguishesRdmaOfAScalableFunctionFromItsPfs) {
   const std::string pf = "0000:03:00.0", sf88 = pf + "/sf88", sf99 = pf + "/sf99";
   FakeRdma rdma{
       .devices = {{{3, "mlx5_0"}, false, pf}, {{4, "mlx5_4"}, false, sf88}, {{5, "mlx5_5"}, false, sf99}}};
@@ -495,7 +495,7 @@ TEST_F(NetnsNative, TheRdmaDeviceOfAScalableFunctionIsNotItsPfs) {
 }
 
 // Red when an interface is moved that got the name of the claim's after it was prepared.
-TEST_F(NetnsNative, TheInterfaceOfOtherHardwareIsNotMoved) {
+TEST_F(NetnsNative, DoesNotMoveTheInterfaceOfOtherHardware) {
   const HostLink before = *find(kOwnNamespace, "ens1v0");
   NativeKernel kernel = running_native_kernel();
   NativeOrder wanted = order();
@@ -555,7 +555,7 @@ struct NetnsNativeMade : NetnsNative {
   }
 };
 
-TEST_F(NetnsNativeMade, AMacvlanIsThePodsAndItsParentStaysAsItIs) {
+TEST_F(NetnsNativeMade, CreatesAMacvlanAndKeepsItsParent) {
   NativeNetwork wanted = network("macvlan");
   wanted.mtu = 1400, wanted.mode = "private", wanted.mac = "02:00:00:00:00:0b";
   cni::Record kept = record_for(wanted, "ens1v0");
@@ -586,7 +586,7 @@ TEST_F(NetnsNativeMade, AMacvlanIsThePodsAndItsParentStaysAsItIs) {
   EXPECT_TRUE(bring_interface_back(kept, pod.fd()).ok()) << "nothing is left to do";
 }
 
-TEST_F(NetnsNativeMade, APortOfABridgeHasItsOtherEndInThePod) {
+TEST_F(NetnsNativeMade, CreatesAPortOfABridge) {
   ip("link set br7 mtu 1450");
   cni::Record kept = record_for(network("bridgePort"), "br7");
   const auto before = names(kOwnNamespace);
@@ -611,7 +611,7 @@ TEST_F(NetnsNativeMade, APortOfABridgeHasItsOtherEndInThePod) {
   EXPECT_FALSE(find(pod.fd(), "net1").has_value());
 }
 
-TEST_F(NetnsNativeMade, KilledBeforeEachStepTheRecordUndoesIt) {
+TEST_F(NetnsNativeMade, TheRecordUndoesAnyInterruptedStep) {
   for (const auto& [type, parent] : {std::pair("macvlan", "ens1v0"), std::pair("bridgePort", "br7")}) {
     const cni::Record kept = record_for(network(type), parent);
     const auto before = names(kOwnNamespace), of_pod = names(pod.fd());
@@ -628,7 +628,7 @@ TEST_F(NetnsNativeMade, KilledBeforeEachStepTheRecordUndoesIt) {
   }
 }
 
-TEST_F(NetnsNativeMade, WhatThePodOrItsParentDoesNotAllowIsRefusedAndNothingIsRemoved) {
+TEST_F(NetnsNativeMade, RefusesForbiddenSettingsAndRemovesNothing) {
   in_pod("link add net1 type veth peer name other");
   const cni::Record kept = record_for(network("bridgePort"), "br7");
   EXPECT_NE(refused(network("bridgePort"), "br7").find("the pod has an interface \"net1\" already"),
@@ -655,7 +655,7 @@ TEST_F(NetnsNativeMade, WhatThePodOrItsParentDoesNotAllowIsRefusedAndNothingIsRe
 }
 
 // Of kernels with and without the module.
-TEST_F(NetnsNativeMade, AVlanAndAnIpvlanAreMadeOrTheModuleIsNamed) {
+TEST_F(NetnsNativeMade, CreatesVlanAndIpvlanOrNamesTheModule) {
   NativeNetwork vlan = network("vlan");
   vlan.vf.vlan = 100;
   for (const auto& [wanted, module] : {std::pair(vlan, "8021q"), std::pair(network("ipvlan"), "ipvlan")}) {
@@ -672,7 +672,7 @@ TEST_F(NetnsNativeMade, AVlanAndAnIpvlanAreMadeOrTheModuleIsNamed) {
 }
 
 // As a process that is killed leaves it: whichever step it came to, the record brings the interface back.
-TEST_F(NetnsNative, WhatWasBegunIsUndoneFromTheRecord) {
+TEST_F(NetnsNative, UndoesAnInterruptedAttachFromTheRecord) {
   const cni::Record kept = record();
   in_pod("link add eth0 type veth peer name eth0far");
   in_pod("link set eth0 up");

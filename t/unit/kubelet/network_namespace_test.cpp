@@ -8,7 +8,7 @@
 namespace sliced::kubelet {
 namespace {
 
-TEST(NetworkNamespace, IsToldFromOtherFiles) {
+TEST(NetworkNamespace, IsDistinguishedFromOtherFiles) {
   EXPECT_TRUE(is_network_namespace("/proc/self/ns/net"));
   EXPECT_FALSE(is_network_namespace("/proc/self/ns/mnt"));
   const std::string file = testing::TempDir() + "network_namespace_test";

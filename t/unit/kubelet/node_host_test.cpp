@@ -191,7 +191,7 @@ class NodeHostTest : public testing::Test {
 };
 
 // Red when anything of an interface that a pod had outlives it: the kernel gives it back closed, else as the pod left it.
-TEST_F(NodeHostTest, ADeviceGetsBackWhatItsPodChangedAndNothingElseIsWritten) {
+TEST_F(NodeHostTest, RestoresChangedSettingsOnly) {
   vf().netdev("eth2").link("physfn", "../0000:03:00.0");
   tree_.pci("0000:03:00.0").id("8086", "10c9").netdev("ens1f0").link("virtfn1", std::string("../") + kVf);
   hotplug::VfConfig before;
@@ -252,7 +252,7 @@ TEST_F(NodeHostTest, ADeviceGetsBackWhatItsPodChangedAndNothingElseIsWritten) {
 
 // A PF that has set no address for a VF reports the VF's own. Red when the PF is written to, which it enforces from then on, before
 // the interface has its address back.
-TEST_F(NodeHostTest, AVfsOwnAddressIsGivenBackByItsInterface) {
+TEST_F(NodeHostTest, RestoresAVfsOwnAddressByItsInterface) {
   vf().netdev("eth2").link("physfn", "../0000:03:00.0");
   tree_.pci("0000:03:00.0").id("8086", "10c9").netdev("ens1f0").link("virtfn0", std::string("../") + kVf);
   PreparedDevice device = NodeHostTest::device();
@@ -276,7 +276,7 @@ TEST_F(NodeHostTest, AVfsOwnAddressIsGivenBackByItsInterface) {
 }
 
 // A kernel that cannot put all VFs of an InfiniBand PF into one answer: their settings are GUIDs, which sysfs has too.
-TEST_F(NodeHostTest, GuidsOfSysfsStandForSettingsThatTheKernelCannotReport) {
+TEST_F(NodeHostTest, UsesGuidsOfSysfsIfTheKernelCannotReportThem) {
   vf().netdev("ib1").link("physfn", "../0000:03:00.0");
   const auto pf =
       tree_.pci("0000:03:00.0").id("15b3", "101b").netdev("ib0").link("virtfn0", std::string("../") + kVf);
@@ -303,7 +303,7 @@ TEST_F(NodeHostTest, GuidsOfSysfsStandForSettingsThatTheKernelCannotReport) {
 }
 
 // Who has a PF's interface can change the settings of all its VFs. Red when the claims that get these next have them so.
-TEST_F(NodeHostTest, AWholePfGetsBackTheSettingsOfItsVfs) {
+TEST_F(NodeHostTest, RestoresTheVfsOfAWholePf) {
   constexpr const char *kPf = "0000:03:00.0", *kOther = "0000:03:00.3";
   vf().netdev("eth2").link("physfn", std::string("../") + kPf);
   tree_.pci(kOther)
@@ -436,7 +436,7 @@ TEST_F(ReturnedInterface, HasItsNameAndNothingOfItsPod) {
 }
 
 // Red when a name that a pod's interface has, which it may have chosen, takes a device out of use.
-TEST_F(ReturnedInterface, WhoseNameAnotherOneHasIsRestoredBesides) {
+TEST_F(ReturnedInterface, IsRestoredIfItsNameIsTaken) {
   for (const bool is_alternative : {false, true}) {
     links_ = before_;
     return_as_net1();
@@ -466,7 +466,7 @@ TEST_F(ReturnedInterface, WhoseNameAnotherOneHasIsRestoredBesides) {
   }
 }
 
-TEST_F(ReturnedInterface, WithASettingThatTheKernelRefusesHasAllOthers) {
+TEST_F(ReturnedInterface, HasAllOtherSettingsIfTheKernelRefusesOne) {
   return_as_net1();
   refused_mtu_ = Error{Errc::kIo, "change interface 7: Invalid argument"};
   const auto restored = host().restore_settings(kept_);
@@ -479,7 +479,7 @@ TEST_F(ReturnedInterface, WithASettingThatTheKernelRefusesHasAllOthers) {
 
 // Red when a definition may set anything of an interface that is moved, and the next claim gets it so: each field of the tables is
 // either of the VF, and restored through its PF, or of the interface, and restored here, or of neither.
-TEST_F(ReturnedInterface, HasEachFieldOfTheTablesThatChangesItAmongItsSettings) {
+TEST_F(ReturnedInterface, HasEachFieldOfTheTables) {
   using Change = void (*)(HostLink&);
   static const std::map<std::string, Change> kOfInterface = {
       {"mac", [](HostLink& link) { link.mac = "02:00:00:00:06:66"; }},
@@ -513,7 +513,7 @@ TEST_F(ReturnedInterface, HasEachFieldOfTheTablesThatChangesItAmongItsSettings) 
   }
 }
 
-TEST_F(NodeHostTest, AVfThatIsOpenKeepsItsSettings) {
+TEST_F(NodeHostTest, AnOpenVfKeepsItsSettings) {
   vf().driver("vfio-pci").link("physfn", "../0000:03:00.0");
   tree_.pci("0000:03:00.0").id("8086", "10c9").netdev("ens1f0").link("virtfn0", std::string("../") + kVf);
   hotplug::VfConfig before;
@@ -529,7 +529,7 @@ TEST_F(NodeHostTest, AVfThatIsOpenKeepsItsSettings) {
   EXPECT_EQ(vf_settings_[0].mac, "02:00:00:00:00:01");
 }
 
-TEST_F(NodeHostTest, WhatAKilledDaemonLeftHalfWrittenIsRemoved) {
+TEST_F(NodeHostTest, RemovesHalfWrittenFiles) {
   const std::string driver = "sriovnetwork.k8snetworkplumbingwg.io";
   const std::vector<std::string> ours = {
       "/cdi/.sriovnetwork.k8snetworkplumbingwg.io-vf_uid-1.yaml.tmp",
@@ -548,7 +548,7 @@ TEST_F(NodeHostTest, WhatAKilledDaemonLeftHalfWrittenIsRemoved) {
   for (const std::string& name : theirs) EXPECT_TRUE(fs::exists(root_ + name)) << name;
 }
 
-TEST_F(NodeHostTest, LooksAtAFunctionAsTheKernelHasIt) {
+TEST_F(NodeHostTest, ReadsAFunction) {
   tree_.pci("0000:03:00.0").id("8086", "10c9");
   vf().netdev("eth2").link("physfn", "../0000:03:00.0");
   fs::create_directories(tree_.root() + "/" + vf().path() + "/net/eth2/upper_macvlan0");
@@ -561,7 +561,7 @@ TEST_F(NodeHostTest, LooksAtAFunctionAsTheKernelHasIt) {
   EXPECT_EQ(host().read_device(device()).error().code, Errc::kNotFound);
 }
 
-TEST_F(NodeHostTest, LooksAtRdma) {
+TEST_F(NodeHostTest, ReadsRdma) {
   for (const char* name :
        {"infiniband/mlx5_3", "infiniband_verbs/uverbs3", "infiniband_mad/issm3", "infiniband_mad/umad3"})
     fs::create_directories(tree_.root() + "/" + vf().path() + "/" + name);
@@ -580,7 +580,7 @@ TEST_F(NodeHostTest, LooksAtRdma) {
 }
 
 // From the look at a VF of an HCA to its way to vfio-pci and back. Red when a 20-byte address or a missing MAC stops any of it.
-TEST_F(NodeHostTest, AnInfinibandVfGoesToVfioAndBack) {
+TEST_F(NodeHostTest, BindsAndReturnsAnInfinibandVf) {
   auto pf = fixture::add_hca(tree_, 1);
   const std::string pci = pf.vf(0).address();
   pf.vf(0).attr("driver_override", "");
@@ -617,7 +617,7 @@ TEST_F(NodeHostTest, AnInfinibandVfGoesToVfioAndBack) {
   EXPECT_EQ(setting_writes_, 0) << "nothing differs";
 }
 
-TEST_F(NodeHostTest, LooksAtAVdpaDeviceAndWhoHasItOpen) {
+TEST_F(NodeHostTest, ReadsAVdpaDeviceAndItsUser) {
   const std::string dir = vf().path() + "/vdpa0";
   tree_.write(dir + "/vhost-vdpa-3/dev", "510:3");
   tree_.symlink("../../../bus/vdpa/drivers/vhost_vdpa", dir + "/driver");
@@ -659,7 +659,7 @@ TEST_F(NodeHostTest, LooksAtAVdpaDeviceAndWhoHasItOpen) {
 }
 
 // Red when a pod gets its PF's RDMA device, or none, or another PF's scalable function of the same name.
-TEST_F(NodeHostTest, LooksAtAScalableFunction) {
+TEST_F(NodeHostTest, ReadsAScalableFunction) {
   constexpr const char* kPf = "0000:03:00.0";
   auto pf = tree_.pci(kPf).id("15b3", "101d").netdev("ens1f0np0").netdev("enp3s0f0s88", "mlx5_core.sf.4/");
   pf.rdma("mlx5_0");
@@ -710,7 +710,7 @@ TEST_F(NodeHostTest, LooksAtAScalableFunction) {
 
 // RoCE can be off on the PF and on in its scalable function, and the reverse. A GID table names interfaces of
 // others: of a LAG, or of representors. Red when either of both gets the RDMA device of the other one.
-TEST_F(NodeHostTest, NoFunctionHasTheRdmaDeviceOfAnotherOne) {
+TEST_F(NodeHostTest, AssignsAnRdmaDeviceToItsFunctionOnly) {
   constexpr const char* kPf = "0000:03:00.0";
   auto pf = tree_.pci(kPf).id("15b3", "101d").netdev("ens1f0np0").netdev("enp3s0f0s88", "mlx5_core.sf.4/");
   tree_.write(pf.path() + "/mlx5_core.sf.4/sfnum", "88");
@@ -735,7 +735,7 @@ TEST_F(NodeHostTest, NoFunctionHasTheRdmaDeviceOfAnotherOne) {
 }
 
 // The names of the plan are those of the last inventory.
-TEST_F(NodeHostTest, TheInterfaceOfAFunctionIsTheOneOfNow) {
+TEST_F(NodeHostTest, ReadsTheCurrentInterface) {
   PreparedDevice one = device();
   one.vfio.reset();
   vf().netdev("net7");
@@ -747,7 +747,7 @@ TEST_F(NodeHostTest, TheInterfaceOfAFunctionIsTheOneOfNow) {
 }
 
 // The rule is that of discovery: devlink tells where phys_port_name does not.
-TEST_F(NodeHostTest, TheUplinkIsFoundByDevlinkWhereThePortNameDoesNotTell) {
+TEST_F(NodeHostTest, FindsTheUplinkByDevlink) {
   class WithDevlink final : public hotplug::HostView {
    public:
     WithDevlink(std::shared_ptr<const hotplug::HostView> host, std::map<int, std::string> ports)
@@ -818,13 +818,13 @@ TEST_F(NodeHostTest, BindsByOverrideAndRestores) {
   EXPECT_EQ(override_, "") << "the next probe is the kernel's own";
 }
 
-TEST_F(NodeHostTest, WhatIsBoundAlreadyIsNotWrittenTo) {
+TEST_F(NodeHostTest, DoesNotWriteToABoundFunction) {
   vf().driver("vfio-pci");
   EXPECT_EQ(host().bind(device("vfio-pci"), {}).value(), "7");
   EXPECT_TRUE(writes_.empty()) << "an override that nobody takes back";
 }
 
-TEST_F(NodeHostTest, RestoresWhatWasThere) {
+TEST_F(NodeHostTest, RestoresTheDriver) {
   struct Case {
     std::string original, before, after;
   };
@@ -847,7 +847,7 @@ TEST_F(NodeHostTest, RestoresWhatWasThere) {
 }
 
 // Red when a pod has to wait for a driver that its device had: nobody loads it for that.
-TEST_F(NodeHostTest, WithoutItsDriverItIsLeftWithoutOneAndThatIsSaid) {
+TEST_F(NodeHostTest, ReportsAFunctionWithoutItsDriver) {
   for (const bool is_loaded : {true, false}) {
     vf().driver("vfio-pci");
     override_ = "vfio-pci", refuses_ = {"igbvf"};
@@ -875,7 +875,7 @@ TEST_F(NodeHostTest, WithoutItsDriverItIsLeftWithoutOneAndThatIsSaid) {
 }
 
 // Red when a VF that chooses its address comes back with another one: that is published, and a write of a slice.
-TEST_F(NodeHostTest, AnInterfaceHasItsAddressAgainWhenItsDriverHasTheFunction) {
+TEST_F(NodeHostTest, RestoresTheAddressAfterRebinding) {
   PreparedDevice one = device();
   one.held.emplace().netdev = hotplug::Netdev{.name = "eth2", .mac = "02:00:00:00:00:77"};
   for (const char* now : {"02:00:00:00:00:99", "02:00:00:00:00:77"}) {
@@ -893,7 +893,7 @@ TEST_F(NodeHostTest, AnInterfaceHasItsAddressAgainWhenItsDriverHasTheFunction) {
 }
 
 // Red when a driver is unbound under a process that has the device: the write would wait for that in the kernel.
-TEST_F(NodeHostTest, WhatAProcessHasOpenIsNotRestoredAndItIsNamed) {
+TEST_F(NodeHostTest, NamesTheProcessThatHasADeviceOpen) {
   ASSERT_TRUE(host().bind(device(), {}));
   fs::create_directories(tree_.root() + "/" + vf().path() + "/vfio-dev/vfio3");
   writes_.clear();
@@ -913,7 +913,7 @@ TEST_F(NodeHostTest, WhatAProcessHasOpenIsNotRestoredAndItIsNamed) {
 }
 
 // The chart's pod may have a PID namespace of its own. Red when a function is unbound below a machine that is not seen.
-TEST_F(NodeHostTest, WhatTheKernelSaysIsOpenIsNotTakenThoughNoProcessIsSeen) {
+TEST_F(NodeHostTest, DoesNotTakeADeviceThatTheKernelReportsAsOpen) {
   ASSERT_TRUE(host().bind(device(), {}));
   sees_processes_ = false;
   writes_.clear();
@@ -944,7 +944,7 @@ TEST_F(NodeHostTest, WhatTheKernelSaysIsOpenIsNotTakenThoughNoProcessIsSeen) {
 
 // The tree of siderolabs/pkgs#1654: VFs that the administrator has bound to mlx5_vfio_pci for live migration. Red when prepare moves
 // them to vfio-pci, or the return clears the administrator's override: machines could not be migrated any more.
-TEST_F(NodeHostTest, AVariantDriverOfVfioKeepsTheFunction) {
+TEST_F(NodeHostTest, AVariantVfioDriverKeepsTheFunction) {
   for (const char* variant : {"mlx5_vfio_pci", "nvgrace-gpu-vfio-pci", "acme_migrate"}) {
     vf().driver(variant);
     const bool has_usual_name = variant != std::string("acme_migrate");
@@ -980,7 +980,7 @@ TEST_F(NodeHostTest, AVariantDriverOfVfioKeepsTheFunction) {
 
 // The trees of kubevirt/kubevirt#18300: a kernel without VFIO groups (NVIDIA Grace), and one with both forms. Red when the pod of a
 // machine that uses IOMMUFD gets no nodes of it, or prepare waits for a group that never comes.
-TEST_F(NodeHostTest, AKernelsVfioNodesAreItsOwn) {
+TEST_F(NodeHostTest, ReadsTheKernelsVfioNodes) {
   struct Case {
     std::set<std::string> nodes;
     bool is_numbered;
@@ -1004,7 +1004,7 @@ TEST_F(NodeHostTest, AKernelsVfioNodesAreItsOwn) {
 }
 
 // Red when prepare unbinds what a program in user space has through UIO.
-TEST_F(NodeHostTest, WhatIsOpenThroughAnotherDriverIsNotBound) {
+TEST_F(NodeHostTest, DoesNotBindADeviceOpenThroughAnotherDriver) {
   sees_processes_ = false;
   // Any number of processes may have a UIO device open: the kernel does not say whether one has.
   nodes_.clear();
@@ -1022,7 +1022,7 @@ TEST_F(NodeHostTest, WhatIsOpenThroughAnotherDriverIsNotBound) {
   EXPECT_TRUE(host().bind(device("igb_uio"), {}));
 }
 
-TEST_F(NodeHostTest, AFunctionIsBackWithAnInterfaceOrWithoutADriverThatMakesOne) {
+TEST_F(NodeHostTest, WaitsForTheInterfaceUnlessTheDriverHasNone) {
   const auto back = [&] { return is_back(**hotplug::open_host_view(tree_.root()), kVf); };
   EXPECT_FALSE(back()) << "igbvf has it, and its interface is elsewhere";
   vf().netdev("eth2");
@@ -1037,7 +1037,7 @@ TEST_F(NodeHostTest, AFunctionIsBackWithAnInterfaceOrWithoutADriverThatMakesOne)
   EXPECT_FALSE(is_back(**hotplug::open_host_view(tree_.root()), "0000:03:00.5"));
 }
 
-TEST_F(NodeHostTest, WhoMayStillUseAClaimsDevicesIsSaidOrUnknown) {
+TEST_F(NodeHostTest, NamesUsersOfAClaimsDevicesOrUnknown) {
   PreparedClaim claim{.pods = {{"pod", "pod-1"}}, .devices = {device()}};
   EXPECT_EQ(host().user_of(claim).value(), "");
   process_ = DeviceHolder{7, "pause"};
@@ -1058,7 +1058,7 @@ TEST_F(NodeHostTest, WhoMayStillUseAClaimsDevicesIsSaidOrUnknown) {
 
 // Of a virtual machine. Its interface is below the device virtioN on the function. Red when it is looked for on the function alone: then a
 // claim with a network is refused, the VLANs above it are not seen, and it counts as in use for ever.
-TEST_F(NodeHostTest, TheInterfaceOfAVirtioFunctionIsTheFunctions) {
+TEST_F(NodeHostTest, FindsTheInterfaceOfAVirtioFunction) {
   tree_.pci("0000:00:03.0", "pci0000:00").id("1af4", "1041").driver("virtio-pci").netdev("eth1", "virtio2/");
   tree_.vlan("eth1.5", 5, "eth1");
   links_ = {{.ifindex = 4, .name = "eth1", .mac = "02:00:00:00:00:0b", .mtu = 9000}};
@@ -1090,7 +1090,7 @@ TEST_F(NodeHostTest, TheInterfaceOfAVirtioFunctionIsTheFunctions) {
   EXPECT_FALSE(host().restore_settings(*kept).value().is_back);
 }
 
-TEST_F(NodeHostTest, AGroupWithOthersIsRefusedAndNothingIsTouched) {
+TEST_F(NodeHostTest, RefusesASharedGroupAndChangesNothing) {
   tree_.pci("0000:03:00.3").id("8086", "10ca").attr("class", "0x020000");
   fs::create_directory_symlink("x", tree_.root() + "/sys/kernel/iommu_groups/7/devices/0000:03:00.3");
   const auto bound = host().bind(device(), {});
@@ -1116,7 +1116,7 @@ TEST_F(NodeHostTest, FunctionsOfOneGroupAreBoundForOneClaim) {
   EXPECT_EQ(driver(), "vfio-pci");
 }
 
-TEST_F(NodeHostTest, WhatCannotBeBoundHasItsDriverAgain) {
+TEST_F(NodeHostTest, RestoresTheDriverAfterAFailedBind) {
   refuses_ = {"vfio-pci"};
   fixture::expect_golden(host().bind(device(), {}).error().what);
   EXPECT_EQ(driver(), "igbvf");
@@ -1125,13 +1125,13 @@ TEST_F(NodeHostTest, WhatCannotBeBoundHasItsDriverAgain) {
   fixture::expect_golden(host().bind(device(), {}).error().what);
 }
 
-TEST_F(NodeHostTest, WithoutAnIommuTheGroupSaysSo) {
+TEST_F(NodeHostTest, NamesAMissingIommu) {
   std::ofstream(tree_.root() + "/sys/kernel/iommu_groups/7/name") << "vfio-noiommu\n";
   nodes_ = {"/dev/vfio/noiommu-7"};
   EXPECT_EQ(host().bind(device(), {}).value(), "noiommu-7");
 }
 
-TEST_F(NodeHostTest, FilesAreWrittenAndRemoved) {
+TEST_F(NodeHostTest, WritesAndRemovesFiles) {
   const cdi::Spec spec{.kind = "a.b/vf", .devices = {{"d", {.env = {"A=1"}}}}};
   ASSERT_TRUE(host().apply({.specs = {{spec, "uid"}}, .infos = {{root_ + "/dp/x.json", "{}"}}}));
   EXPECT_EQ(host().spec_ids("a.b/vf").value(), std::vector<std::string>{"uid"});
@@ -1159,7 +1159,7 @@ TEST_F(NodeHostTest, FilesAreWrittenAndRemoved) {
 
 // A claim may be taken back while its machine runs on, as after a forced deletion. Red when the machine's address changes
 // before it is found that the function cannot be had.
-TEST_F(NodeHostTest, AMachineThatRunsKeepsItsAddress) {
+TEST_F(NodeHostTest, ARunningMachineKeepsItsAddress) {
   vf().link("physfn", "../0000:03:00.0");
   tree_.pci("0000:03:00.0").id("8086", "10c9").netdev("ens1f0").link("virtfn1", std::string("../") + kVf);
   tree_.netdev_attr("ens1f0", "ifindex", "7");
@@ -1174,7 +1174,7 @@ TEST_F(NodeHostTest, AMachineThatRunsKeepsItsAddress) {
 }
 
 // The PF's own interface is asked, not a representor that stands beside it; and what is so already is left alone.
-TEST_F(NodeHostTest, ThePfGivesItsVfAnAddress) {
+TEST_F(NodeHostTest, SetsAnAddressThroughThePf) {
   vf().link("physfn", "../0000:03:00.0");
   tree_.pci("0000:03:00.0").id("8086", "10c9").netdev("ens1f0").netdev("a_representor");
   tree_.pci("0000:03:00.0").link("virtfn0", "../0000:03:00.1").link("virtfn1", std::string("../") + kVf);
@@ -1199,7 +1199,7 @@ TEST_F(NodeHostTest, ThePfGivesItsVfAnAddress) {
 
 // Whatever else stands below the PF's function and comes before it by name: representors of scalable functions, of VFs, of
 // another host's PF. Of two uplinks the first port's is asked, as in discovery.
-TEST_F(NodeHostTest, AVfsAddressIsSetThroughTheUplinkAndNoRepresentor) {
+TEST_F(NodeHostTest, SetsAnAddressThroughTheUplinkAndNoRepresentor) {
   vf().link("physfn", "../0000:03:00.0");
   auto pf = tree_.pci("0000:03:00.0").id("15b3", "101d").link("virtfn1", std::string("../") + kVf);
   struct Port {
@@ -1230,7 +1230,7 @@ TEST_F(NodeHostTest, AVfsAddressIsSetThroughTheUplinkAndNoRepresentor) {
   EXPECT_EQ(host().read_device(one)->admin_mac, one.mac);
 }
 
-TEST_F(NodeHostTest, WhichFunctionOfThePfHasTheAddressIsFoundAsFarAsItCanBeRead) {
+TEST_F(NodeHostTest, FindsTheFunctionOfThePfWithAnAddress) {
   constexpr const char *kMac = "02:00:00:00:00:0a", *kOther = "0000:03:00.3";
   vf().link("physfn", "../0000:03:00.0");
   auto pf = tree_.pci("0000:03:00.0").id("8086", "10c9").netdev("ens1f0");
@@ -1269,7 +1269,7 @@ TEST_F(NodeHostTest, WhichFunctionOfThePfHasTheAddressIsFoundAsFarAsItCanBeRead)
 }
 
 // A macvlan on a VLAN of a PF has its address in the PF's filter. Red when it gets that of one of the PF's VFs.
-TEST_F(NodeHostTest, AFunctionBelowALinkThatHasTheAddressIsFound) {
+TEST_F(NodeHostTest, FindsAFunctionBelowALinkWithTheAddress) {
   constexpr const char *kPf = "0000:03:00.0", *kMac = "02:00:00:00:00:0a";
   vf().link("physfn", std::string("../") + kPf).netdev("eth2");
   tree_.pci(kPf).id("8086", "10c9").netdev("ens1f0").link("virtfn1", std::string("../") + kVf);
@@ -1294,7 +1294,7 @@ TEST_F(NodeHostTest, AFunctionBelowALinkThatHasTheAddressIsFound) {
   }
 }
 
-TEST_F(NodeHostTest, WhatHasTheNameOfThePodsInterfaceIsFound) {
+TEST_F(NodeHostTest, FindsTheHolderOfThePodsInterfaceName) {
   constexpr const char* kOther = "0000:03:00.3";
   vf();
   tree_.pci(kOther).id("8086", "10ca").netdev("eth3");
@@ -1321,7 +1321,7 @@ TEST_F(NodeHostTest, WhatHasTheNameOfThePodsInterfaceIsFound) {
   EXPECT_EQ(host().read_device(one)->name_holder, std::nullopt) << "it is its own";
 }
 
-TEST_F(NodeHostTest, InterfacesThatTheKernelDoesNotMoveAreFound) {
+TEST_F(NodeHostTest, FindsImmovableInterfaces) {
   vf().netdev("eth2");
   tree_.bridge("br0");
   links_ = {{.ifindex = 2, .name = "eth2"},
@@ -1334,7 +1334,7 @@ TEST_F(NodeHostTest, InterfacesThatTheKernelDoesNotMoveAreFound) {
   EXPECT_EQ(host().read_device(bridge)->immovable_interfaces, std::vector<std::string>{"br0"});
 }
 
-TEST_F(NodeHostTest, AnAddressThatThePfDoesNotReportIsAnError) {
+TEST_F(NodeHostTest, RefusesAnAddressThatThePfDoesNotReport) {
   vf().link("physfn", "../0000:03:00.0");
   tree_.pci("0000:03:00.0").id("8086", "10c9").netdev("ens1f0").link("virtfn1", std::string("../") + kVf);
   tree_.netdev_attr("ens1f0", "ifindex", "7");
@@ -1351,7 +1351,7 @@ TEST_F(NodeHostTest, AnAddressThatThePfDoesNotReportIsAnError) {
 }
 
 // 20 bytes of IPoIB, all zeros, and what is no address at all: the driver's to choose.
-TEST_F(NodeHostTest, AnAddressThatNoInterfaceCanBeGivenIsLeftToTheDriver) {
+TEST_F(NodeHostTest, LeavesAnAddressToTheDriverWithoutAnInterface) {
   for (const char* mac : {"00:00:10:49:fe:80:00:00:00:00:00:00:00:11:22:33:44:55:66:77", "00:00:00:00:00:00",
                           "01:00:5e:00:00:01", "", "x=y"}) {
     PreparedDevice one = device();

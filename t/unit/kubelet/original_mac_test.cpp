@@ -29,7 +29,7 @@ class OriginalMacFilesTest : public testing::Test {
   std::string root_;
 };
 
-TEST_F(OriginalMacFilesTest, WhatIsWrittenIsReadAndRemoved) {
+TEST_F(OriginalMacFilesTest, RoundTripsAndRemoves) {
   EXPECT_TRUE(files().read().value().empty());
   EXPECT_TRUE(files().remove(kOne.pci).ok());
   const OriginalMac unknown{"0000:03:00.3", "", "", "", "02:00:00:00:00:0a"};
@@ -41,7 +41,7 @@ TEST_F(OriginalMacFilesTest, WhatIsWrittenIsReadAndRemoved) {
   EXPECT_EQ(files().read().value(), std::vector<OriginalMac>{unknown});
 }
 
-TEST_F(OriginalMacFilesTest, ADamagedFileIsOfAnAddressThatIsUnknown) {
+TEST_F(OriginalMacFilesTest, ADamagedFileMeansAnUnknownAddress) {
   ASSERT_TRUE(files().write(kOne).ok());
   const std::string whole = encode_original_mac(kOne);
   std::string edited = whole;
@@ -56,7 +56,7 @@ TEST_F(OriginalMacFilesTest, ADamagedFileIsOfAnAddressThatIsUnknown) {
   EXPECT_EQ(files().read().value(), std::vector<OriginalMac>{{.pci = "0000:03:00.3"}}) << "another VF's";
 }
 
-TEST_F(OriginalMacFilesTest, NoNameLeadsOutside) {
+TEST_F(OriginalMacFilesTest, NamesStayInTheDirectory) {
   EXPECT_EQ(files().write({.pci = "../x"}).error().code, Errc::kInvalid);
   EXPECT_EQ(files().remove("../x").error().code, Errc::kInvalid);
   fs::create_directories(root_ + "/macs");
@@ -67,7 +67,7 @@ TEST_F(OriginalMacFilesTest, NoNameLeadsOutside) {
   EXPECT_FALSE(fs::exists(root_ + "/macs/.0000:03:00.2.json.tmp"));
 }
 
-TEST(OriginalMac, AnUnknownOneIsReplacedByNoLaterReadingButWhatTheHostSet) {
+TEST(OriginalMac, AnUnknownOneIsReplacedOnlyByTheHostsSetting) {
   EXPECT_EQ(original_mac(nullptr, "02:00:00:00:00:01"), "02:00:00:00:00:01");
   EXPECT_EQ(original_mac(&kOne, "02:00:00:00:00:01"), kOne.mac);
   EXPECT_EQ(original_mac(nullptr, std::string(kNoMac)), kNoMac);

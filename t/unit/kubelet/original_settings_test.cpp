@@ -45,7 +45,7 @@ class OriginalSettingsFilesTest : public testing::Test {
   std::string root_;
 };
 
-TEST_F(OriginalSettingsFilesTest, WhatIsWrittenIsReadAndRemoved) {
+TEST_F(OriginalSettingsFilesTest, RoundTripsAndRemoves) {
   EXPECT_TRUE(files().read().value().empty());
   EXPECT_TRUE(files().remove(kVf).ok());
   const OriginalSettings link{.device = "bond0",
@@ -75,7 +75,7 @@ TEST_F(OriginalSettingsFilesTest, WhatIsWrittenIsReadAndRemoved) {
   EXPECT_EQ(files().read().value().size(), 3u);
 }
 
-TEST_F(OriginalSettingsFilesTest, ADamagedFileIsOfADeviceThatIsUnknown) {
+TEST_F(OriginalSettingsFilesTest, ADamagedFileMeansAnUnknownDevice) {
   ASSERT_TRUE(files().write(kOne).ok());
   const std::string path = root_ + "/all/" + kVf + ".json", whole = encode_original_settings(kOne);
   std::string edited = whole;
@@ -90,7 +90,7 @@ TEST_F(OriginalSettingsFilesTest, ADamagedFileIsOfADeviceThatIsUnknown) {
   }
 }
 
-TEST_F(OriginalSettingsFilesTest, NoNameLeadsOutside) {
+TEST_F(OriginalSettingsFilesTest, NamesStayInTheDirectory) {
   OriginalSettings one = kOne;
   for (const char* device : {"../x", "", ".", "a/b", "a-name-that-is-too-long"}) {
     one.device = device;
@@ -121,7 +121,7 @@ class PodsSettings : public sample::PreparerWorld {
 };
 
 // Red when a VF's settings outlive the claim whose pod set them.
-TEST_F(PodsSettings, AreGoneWithTheClaimWhoeverEndsIt) {
+TEST_F(PodsSettings, AreRestoredHoweverTheClaimEnds) {
   for (const bool is_vfio : {false, true})
     for (const bool is_restarted : {false, true}) {
       SCOPED_TRACE(std::to_string(is_vfio) + std::to_string(is_restarted));
@@ -137,7 +137,7 @@ TEST_F(PodsSettings, AreGoneWithTheClaimWhoeverEndsIt) {
     }
 }
 
-TEST_F(PodsSettings, AreOnDiskBeforeTheKubeletIsAnsweredAndBeforeAnythingIsBound) {
+TEST_F(PodsSettings, AreOnDiskBeforeTheAnswerAndBeforeBinding) {
   for (const bool is_vfio : {false, true}) {
     const ClaimText text = is_vfio ? put(on_vfio()) : put_claim();
     size_t seen = 0;
@@ -160,7 +160,7 @@ TEST_F(PodsSettings, AreOnDiskBeforeTheKubeletIsAnsweredAndBeforeAnythingIsBound
   }
 }
 
-TEST_F(PodsSettings, KilledAtAnyStepAndWithoutTheCheckpointTheyAreNotForgotten) {
+TEST_F(PodsSettings, SurviveAKillAtAnyStepWithoutTheCheckpoint) {
   for (const bool is_prepare : {true, false})
     for (const bool is_lost : {false, true}) {
       ClaimText text;
@@ -196,7 +196,7 @@ TEST_F(PodsSettings, KilledAtAnyStepAndWithoutTheCheckpointTheyAreNotForgotten) 
 
 // The batch of one claim writes the checkpoint while the files of the other claim are not written yet. Red when a daemon that is killed then
 // counts these files as lost.
-TEST_F(PodsSettings, OfClaimsThatArePreparedTogetherAreKnownAtWhicheverStepTheDaemonIsKilled) {
+TEST_F(PodsSettings, OfConcurrentClaimsSurviveAKillAtAnyStep) {
   node.functions["0000:03:00.3"].settings = fresh();
   bool is_killed = true;
   size_t step = 0;
@@ -224,7 +224,7 @@ TEST_F(PodsSettings, OfClaimsThatArePreparedTogetherAreKnownAtWhicheverStepTheDa
 }
 
 // Red when a VF that does not have its settings back goes to the next claim.
-TEST_F(PodsSettings, ThatCannotBeGivenBackKeepTheDeviceAndAreNamed) {
+TEST_F(PodsSettings, KeepTheDeviceIfTheyCannotBeRestored) {
   const ClaimText text = put_claim();
   ASSERT_EQ(prepare(text)->error, "");
   attach();
@@ -247,7 +247,7 @@ TEST_F(PodsSettings, ThatCannotBeGivenBackKeepTheDeviceAndAreNamed) {
 }
 
 // Another interface has the name, which a pod may have seen to. Red when that takes the device out of use, or the name is forgotten.
-TEST_F(PodsSettings, AreRestoredWhereOnlyTheNameCannotBe) {
+TEST_F(PodsSettings, AreRestoredIfOnlyTheNameCannotBe) {
   const ClaimText text = put_claim();
   ASSERT_EQ(prepare(text)->error, "");
   attach();
@@ -274,7 +274,7 @@ TEST_F(PodsSettings, AreRestoredWhereOnlyTheNameCannotBe) {
 }
 
 // A pod that has a whole PF can change each of its VFs. Red when the next claim of a VF has it so, or it is what is kept for that VF.
-TEST_F(PodsSettings, OfEachVfAreRestoredWithItsPfBeforeAnyoneGetsOne) {
+TEST_F(PodsSettings, OfEachVfAreRestoredWithItsPf) {
   constexpr const char* kPf = "0000:03:00.0";
   node.functions[kPf] = {.look = {.identity = {"8086", "10c9", ""}}, .driver = "igb", .name = "ens1f0"};
   node.functions.at("0000:03:00.3").settings = fresh();
@@ -363,7 +363,7 @@ struct OneNetwork final : InterfacePort {
 };
 
 // A macvlan is created on the PF, which stays on the host. Red when the end of its claim undoes what the host has set on VFs meanwhile.
-TEST_F(PodsSettings, OfVfsAreNotKeptWhereThePfStaysOnTheHost) {
+TEST_F(PodsSettings, OfVfsAreNotKeptIfThePfStaysOnTheHost) {
   constexpr const char* kPf = "0000:03:00.0";
   node.functions[kPf] = {.look = {.identity = {"8086", "10c9", ""}}, .driver = "igb", .name = "ens1f0"};
   OneNetwork networks(scheduler);
@@ -382,7 +382,7 @@ TEST_F(PodsSettings, OfVfsAreNotKeptWhereThePfStaysOnTheHost) {
 }
 
 // A claim that restores nothing itself. Red when it gets the device with the last pod's settings, which it keeps until it ends.
-TEST_F(PodsSettings, AreRestoredBeforeAClaimThatKeepsNone) {
+TEST_F(PodsSettings, AreRestoredBeforeAClaimWithoutSettings) {
   ASSERT_EQ(prepare(put_claim())->error, "");
   attach();
   node.functions.at(kVf).is_interface_away = true;
@@ -400,7 +400,7 @@ TEST_F(PodsSettings, AreRestoredBeforeAClaimThatKeepsNone) {
 }
 
 // The kernel gives an interface back some time after its namespace is gone.
-TEST_F(PodsSettings, OfAnInterfaceThatComesBackLateAreGivenBackThen) {
+TEST_F(PodsSettings, AreRestoredWhenTheInterfaceReturns) {
   const ClaimText text = put_claim();
   ASSERT_EQ(prepare(text)->error, "");
   attach();
@@ -423,7 +423,7 @@ TEST_F(PodsSettings, OfAnInterfaceThatComesBackLateAreGivenBackThen) {
 }
 
 // Red when the end of one claim removes what the next claim of the device has stored: a third would get the second's VLAN.
-TEST_F(PodsSettings, OfTheNextClaimStayWhileTheLastOneIsRemoved) {
+TEST_F(PodsSettings, OfTheNextClaimRemainWhenTheLastIsRemoved) {
   const Millis slow{5'000};
   const ClaimText text = put_claim(), next = put_claim(2);
   ASSERT_EQ(prepare(text)->error, "");
@@ -452,7 +452,7 @@ TEST_F(PodsSettings, OfTheNextClaimStayWhileTheLastOneIsRemoved) {
 }
 
 // Red when a device whose claim gave up is restored by nothing but the next claim.
-TEST_F(PodsSettings, AreGivenBackAlsoWhereAClaimThatGaveUpWasBeingPreparedMeanwhile) {
+TEST_F(PodsSettings, AreRestoredDespiteAnAbandonedPrepare) {
   const ClaimText text = put_claim(), next = put_claim(2);
   ASSERT_EQ(prepare(text)->error, "");
   attach();
@@ -478,7 +478,7 @@ TEST_F(PodsSettings, AreGivenBackAlsoWhereAClaimThatGaveUpWasBeingPreparedMeanwh
 }
 
 // The file is damaged or lost. Red when what a pod left counts as the original.
-TEST_F(PodsSettings, OfBeforeThatAreUnknownAreReportedAndNeverReplacedByALaterReading) {
+TEST_F(PodsSettings, ThatAreUnknownAreReportedAndNotReplaced) {
   for (const bool is_damaged : {false, true}) {
     SCOPED_TRACE(is_damaged);
     settings_of_vf() = fresh();

@@ -25,9 +25,9 @@ constexpr const char* kOne =
     R"("IfName":"vfnet0","PciAddress":"0000:03:00.2","MultusResourceName":"intel.com/vf",)"
     R"("PodUID":"pod-uid","OriginalDriver":"igbvf"}]}}}})";
 
-TEST(PeerCheckpoint, SumsAsKubernetesDoes) { EXPECT_EQ(peer_checksum(R"({"a":1})"), 1187653614u); }
+TEST(PeerCheckpoint, HasTheChecksumOfKubernetes) { EXPECT_EQ(peer_checksum(R"({"a":1})"), 1187653614u); }
 
-TEST(PeerCheckpoint, ItsClaimsArePrepared) {
+TEST(PeerCheckpoint, ImportsClaims) {
   const auto claims = decode_peer_checkpoint(summed(kOne));
   ASSERT_TRUE(claims) << claims.error().what;
   ASSERT_EQ(claims->size(), 1u);
@@ -48,7 +48,7 @@ TEST(PeerCheckpoint, ItsClaimsArePrepared) {
 }
 
 // What is run for it when its sandbox stops, and what it was told.
-TEST(PeerCheckpoint, ItsNetworksAreKeptWithWhatTheySaid) {
+TEST(PeerCheckpoint, ImportsNetworks) {
   std::string text = kOne;
   const std::string at = R"("PodUID")";
   text.insert(text.find(at),
@@ -65,13 +65,13 @@ TEST(PeerCheckpoint, ItsNetworksAreKeptWithWhatTheySaid) {
   EXPECT_FALSE(decode_peer_checkpoint(summed(text))->begin()->second.devices.at(0).is_of_peer);
 }
 
-TEST(PeerCheckpoint, AnEmptyOneHasNothing) {
+TEST(PeerCheckpoint, AcceptsAnEmptyFile) {
   for (const char* rest : {"}", R"(,"v1":{}})", R"(,"v1":{"preparedClaimsByPodUID":{}}})",
                            R"(,"v1":{"preparedClaimsByPodUID":{"pod":{"claim":null}}}})"})
     EXPECT_TRUE(decode_peer_checkpoint(summed(rest)).value().empty()) << rest;
 }
 
-TEST(PeerCheckpoint, WhatIsEditedOrCutShortIsKnown) {
+TEST(PeerCheckpoint, DetectsEditsAndTruncation) {
   std::string text = summed(kOne);
   for (size_t size = 0; size < text.size(); ++size)
     ASSERT_FALSE(decode_peer_checkpoint(std::string_view(text).substr(0, size))) << size;
@@ -79,7 +79,7 @@ TEST(PeerCheckpoint, WhatIsEditedOrCutShortIsKnown) {
   fixture::expect_golden(decode_peer_checkpoint(text).error().what);
 }
 
-TEST(PeerCheckpoint, WhatCannotBeUnderstoodIsNamed) {
+TEST(PeerCheckpoint, NamesInvalidFields) {
   for (const char* pods : {"7", R"({"pod":7})", R"({"pod":{"claim":7}})", R"({"pod":{"claim":[{}]}})",
                            R"({"pod":{"claim":[{"Device":{"device_name":"x"},"PciAddress":"../x"}]}})"})
     EXPECT_FALSE(

@@ -33,7 +33,7 @@ ClaimText of_two() {
   return text;
 }
 
-TEST(Plan, ANetworkIsForADeviceThatThePodHasAlone) {
+TEST(Plan, ANetworkNeedsAnExclusiveDevice) {
   const Json network{Json::Object{{"mac", "02:00:00:00:00:05"}}};
   ClaimText text;
   text.results = {result("vf", "0000-03-00-2")};
@@ -53,7 +53,7 @@ TEST(Plan, ANetworkIsForADeviceThatThePodHasAlone) {
   EXPECT_NE(shared.error().what.find("is a shared device"), std::string::npos) << shared.error().what;
 }
 
-TEST(Plan, ANetworkOnASharedDeviceHasATypeAndNoAddressOfTheClaims) {
+TEST(Plan, ANetworkOnASharedDeviceHasATypeAndNoMacOfTheClaim) {
   const auto problem = [](const char* network, const char* source, bool is_shared, hotplug::DeviceType type,
                           std::vector<std::string> allowed = {}) -> std::string {
     ClaimText text;
@@ -101,7 +101,7 @@ TEST(Plan, ANetworkOnASharedDeviceHasATypeAndNoAddressOfTheClaims) {
   }
 }
 
-TEST(Plan, HasEachResultOfTheDriverInOrder) {
+TEST(Plan, ContainsEachResultOfTheDriverInOrder) {
   ClaimText text = of_two();
   text.results.insert(text.results.begin(), result("gpu", "gpu-0", "gpu.example.com", "x"));
   const auto claim = planned(text);
@@ -118,7 +118,7 @@ TEST(Plan, HasEachResultOfTheDriverInOrder) {
 
 // An interface that came back from a pod as net1, and is published as ens2. Red when CNI plugins are given a name that the kernel does not
 // know.
-TEST(Plan, TheInterfaceIsNamedAsTheKernelNamesIt) {
+TEST(Plan, UsesTheKernelsInterfaceName) {
   ClaimText text;
   text.results = {result("a", "0000-03-00-2")};
   for (const std::string kernel_name : {"net1", ""}) {
@@ -135,7 +135,7 @@ TEST(Plan, TheInterfaceIsNamedAsTheKernelNamesIt) {
 }
 
 // They become parts of variables' names and of paths, whichever options are on.
-TEST(Plan, NamesThatAreNoneAreRefused) {
+TEST(Plan, RefusesInvalidNames) {
   for (const std::string& name :
        {std::string("a\nPCI_RESOURCE_X=1"), std::string("a=b"), std::string("a b"), std::string("A"),
         std::string("../a"), std::string("a."), std::string(64, 'a'), std::string(2'000, 'a')}) {
@@ -158,7 +158,7 @@ TEST(Plan, NamesThatAreNoneAreRefused) {
   EXPECT_TRUE(planned(text)) << "another driver's";
 }
 
-TEST(Plan, AnInfiniBandDeviceIsGivenNoMacAddress) {
+TEST(Plan, AnInfiniBandDeviceHasNoMacAddress) {
   ClaimText text;
   text.results = {result("vf", "0000-03-00-2")};
   text.configs = {config({{"driver", "vfio-pci"}})};
@@ -178,7 +178,7 @@ TEST(Plan, AnInfiniBandDeviceIsGivenNoMacAddress) {
 }
 
 // The PF sets it, as it does a definition's.
-TEST(Plan, AFunctionIsGivenAMacAddressWhereEachPolicyAllowsIt) {
+TEST(Plan, AFunctionHasAMacAddressIfEachPolicyAllowsIt) {
   using Settings = std::optional<std::vector<std::string>>;
   ClaimText text;
   text.results = {result("vf", "0000-03-00-2")};
@@ -203,7 +203,7 @@ TEST(Plan, AFunctionIsGivenAMacAddressWhereEachPolicyAllowsIt) {
 }
 
 // Red when --vf-settings, or its default, allows a claim anything of the VF.
-TEST(Plan, AClaimSetsOfItsVfWhatEachPolicyAllows) {
+TEST(Plan, AClaimSetsVfSettingsThatEachPolicyAllows) {
   using Settings = std::optional<std::vector<std::string>>;
   VlanIds vlans = VlanIds::all();
   const Json network{Json::Object{{"network", Json::Object{{"vlan", 100}, {"spoofCheck", false}}}}};
@@ -238,7 +238,7 @@ TEST(Plan, AClaimSetsOfItsVfWhatEachPolicyAllows) {
   fixture::expect_golden(refused.error().what);
 }
 
-TEST(Plan, WhatIsNotHereIsNamed) {
+TEST(Plan, NamesAForeignDevice) {
   ClaimText text = of_two();
   text.results[1] = result("b", "0000-03-00-7");
   const auto claim = planned(text);
@@ -249,7 +249,7 @@ TEST(Plan, WhatIsNotHereIsNamed) {
       "this node, or is gone: delete the pod, so that it is allocated another");
 }
 
-TEST(Plan, OnlyWhatIsAFunctionAndNobodyElsesIsBound) {
+TEST(Plan, BindsOnlyAnUnusedFunction) {
   ClaimText text = of_two();
   text.configs = {config({{"driver", "vfio-pci"}}, {"a"})};
   const auto claim = planned(text);
@@ -265,7 +265,7 @@ TEST(Plan, OnlyWhatIsAFunctionAndNobodyElsesIsBound) {
   fixture::expect_golden(planned(text, sample::kExposure).error().what);
 }
 
-TEST(Plan, InterfacesOfAPodHaveNamesOfTheirOwn) {
+TEST(Plan, InterfacesOfAPodHaveUniqueNames) {
   ClaimText text = of_two();
   text.configs = {config({{"netAttachDefName", "fast"}})};
   const PlanSettings standalone{.names_interfaces = true};
@@ -285,7 +285,7 @@ TEST(Plan, InterfacesOfAPodHaveNamesOfTheirOwn) {
 
 PreparedDevice first(const ClaimText& text) { return planned(text)->devices[0]; }
 
-TEST(Edits, NameWhatWorkloadsKnow) {
+TEST(Edits, ContainTheVariablesOfWorkloads) {
   ClaimText text = of_two();
   text.configs = {config({{"netAttachDefName", "fast"}, {"addVhostMount", true}})};
   const DeviceSnapshot look{.rdma_device = "mlx5_3",
@@ -305,7 +305,7 @@ TEST(Edits, NameWhatWorkloadsKnow) {
   EXPECT_EQ(edits.nodes[5], (cdi::DeviceNode{"/dev/net/tun", "/dev/net/tun"}));
 }
 
-TEST(Edits, OfAFunctionOnVfioAreItsGroup) {
+TEST(Edits, OfAFunctionOnVfioContainItsGroup) {
   ClaimText text = of_two();
   text.configs = {config({{"driver", "vfio-pci"}})};
   const cdi::Edits edits = edits_of(first(text), {.rdma_device = "mlx5_3", .vfio_group = "7"});
@@ -328,7 +328,7 @@ TEST(Edits, OfAFunctionOnVfioAreItsGroup) {
             both.env.end());
 }
 
-TEST(Edits, WhoLooksOnGetsNoDeviceNode) {
+TEST(Edits, AdminAccessHasNoDeviceNode) {
   ClaimText text = of_two();
   text.results[0].set("adminAccess", true);
   text.configs = {config({{"addVhostMount", true}})};
@@ -357,13 +357,13 @@ TEST(Answer, NamesTheDevicesOfTheSpec) {
   EXPECT_TRUE(cdi::encode_spec(spec));
 }
 
-TEST(Answer, OfAClaimThatSeveralPodsHaveTellsOfItselfAlone) {
+TEST(Answer, OfASharedClaimConcernsOnlyThatClaim) {
   ClaimText text = of_two();
   text.pods.push_back(Json::Object{{"resource", "pods"}, {"name", "pod-2"}, {"uid", "pod-uid-2"}});
   EXPECT_EQ(planned(text)->cdi_pod_id, "claim-uid-1");
 }
 
-TEST(PodSpec, HasTheAddressesOfAllClaimsOfThePod) {
+TEST(PodSpec, ContainsTheAddressesOfAllClaims) {
   PreparedClaims prepared;
   const auto add = [&](const std::string& name, Json::Array results,
                        const std::string& driver = sample::kSriov) {
@@ -390,7 +390,7 @@ TEST(PodSpec, HasTheAddressesOfAllClaimsOfThePod) {
             "SRIOVNETWORK_PCI_ADDRESSES=0000:03:00.4,0000:03:00.5");
 }
 
-TEST(ResourceNames, AreThoseOfTheDevicePlugin) {
+TEST(ResourceNames, EqualThoseOfTheDevicePlugin) {
   PreparedClaim claim = planned(of_two()).value();
   claim.devices[0].multus_resource = claim.devices[1].multus_resource = "intel.com/sriov-netdevice";
   add_resource_names(claim);
@@ -399,7 +399,7 @@ TEST(ResourceNames, AreThoseOfTheDevicePlugin) {
               std::vector<std::string>{"PCIDEVICE_INTEL_COM_SRIOV_NETDEVICE=0000:03:00.2,0000:03:00.3"});
 }
 
-TEST(DeviceInfoFile, IsWhereMultusLooks) {
+TEST(DeviceInfoFile, IsAtTheMultusPath) {
   PreparedDevice device = first(of_two());
   EXPECT_FALSE(device_info(device, "/dp"));
   device.multus_resource = "intel.com/vf";
@@ -418,7 +418,7 @@ TEST(DeviceInfoFile, IsWhereMultusLooks) {
 }
 
 // Red when a runtime is given a spec that it refuses, because a claim looks at a device twice.
-TEST(ClaimSpec, ResultsThatAreOneDeviceAreOneAndWhoHasItHasTheLastWord) {
+TEST(ClaimSpec, MergesResultsOfOneDevice) {
   const PreparedDevice has{.device = "d",
                            .edits = {.env = {"A=1", "NAD=net"}, .nodes = {{"/dev/x", "/dev/x"}}}};
   const PreparedDevice looks{.device = "d", .is_admin = true, .edits = {.env = {"A=1", "NAD="}}};

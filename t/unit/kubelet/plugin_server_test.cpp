@@ -26,7 +26,7 @@ struct PluginWorld : KubeletWorld {
   std::vector<DeviceHealth> judged = {{"p", "a", ""}};
 };
 
-TEST(KubeletPluginServer, EachClaimHasItsOwnAnswerInTheOrderAsked) {
+TEST(KubeletPluginServer, AnswersEachClaimInOrder) {
   PluginWorld world;
   const uint32_t stream =
       world.call(kV1 + "NodePrepareResources", claim("ns", "u1", "a") + claim("ns", "u2", "b"));
@@ -44,7 +44,7 @@ TEST(KubeletPluginServer, EachClaimHasItsOwnAnswerInTheOrderAsked) {
             std::vector{encode_prepared({{"u1", {.error = "no"}}, {"u2", good}}, DraVersion::kV1)});
 }
 
-TEST(KubeletPluginServer, TheOlderVersionIsTheSameWithoutShares) {
+TEST(KubeletPluginServer, TheOlderVersionIsEqualWithoutShares) {
   PluginWorld world;
   const uint32_t stream = world.call(kV1Beta1 + "NodePrepareResources", claim("ns", "u1", "a"));
   const PrepareAnswer good{.devices = {{.pool = "p", .device = "x", .share_id = "s"}}};
@@ -55,7 +55,7 @@ TEST(KubeletPluginServer, TheOlderVersionIsTheSameWithoutShares) {
   EXPECT_EQ(world.messages(back), std::vector{encode_unprepared({{"u1", "busy"}})});
 }
 
-TEST(KubeletPluginServer, CallsThatCannotBeAskNobody) {
+TEST(KubeletPluginServer, RefusesInvalidCalls) {
   PluginWorld world;
   const uint32_t garbage = world.call(kV1 + "NodeUnprepareResources", "\xff\xff");
   EXPECT_EQ(world.status(garbage).substr(0, 2), "3 ");
@@ -71,7 +71,7 @@ TEST(KubeletPluginServer, CallsThatCannotBeAskNobody) {
             "12 ");
 }
 
-TEST(KubeletPluginServer, AClaimThatCannotBeIsAnsweredAndTheOthersGoOn) {
+TEST(KubeletPluginServer, AnswersAnInvalidClaimAndContinues) {
   PluginWorld world;
   const std::string claims = claim("ns", "../x", "a") + claim("ns", "u1", "a") + claim("ns", "u2", "b/c");
   const std::string uid = "claims[0].uid: \"../x\" is no UID";
@@ -92,7 +92,7 @@ TEST(KubeletPluginServer, AClaimThatCannotBeIsAnsweredAndTheOthersGoOn) {
                                        {{"", {.error = "claims[0].uid: \"\" is no UID"}}}, DraVersion::kV1)});
 }
 
-TEST(KubeletPluginServer, APreparerThatTakesTooLongOrGivesUpIsAnError) {
+TEST(KubeletPluginServer, AnAbandonedOrSlowPrepareIsAnError) {
   PluginWorld world;
   const uint32_t late = world.call(kV1 + "NodePrepareResources", claim("ns", "u1", "a"), "90S");
   world.client->live(45s);
@@ -104,7 +104,7 @@ TEST(KubeletPluginServer, APreparerThatTakesTooLongOrGivesUpIsAnError) {
   EXPECT_EQ(world.status(dropped), "13 the call was given up without an answer");
 }
 
-TEST(KubeletPluginServer, RegistrationIsAnsweredAtOnce) {
+TEST(KubeletPluginServer, AnswersRegistrationImmediately) {
   KubeletWorld world;
   std::vector<RegistrationStatus> told;
   world.serve(registration_methods("d.example", "/k/dra.sock",
@@ -125,7 +125,7 @@ TEST(KubeletPluginServer, RegistrationIsAnsweredAtOnce) {
   EXPECT_EQ(told.size(), 2u);
 }
 
-TEST(KubeletPluginServer, HealthIsToldAtOnceWhenItChangesAndAgainInTime) {
+TEST(KubeletPluginServer, SendsHealthImmediatelyOnAChangeAndPeriodically) {
   for (const char* path :
        {"/v1.DRAResourceHealth/NodeWatchResources", "/v1alpha1.DRAResourceHealth/NodeWatchResources"}) {
     PluginWorld world;
@@ -145,7 +145,7 @@ TEST(KubeletPluginServer, HealthIsToldAtOnceWhenItChangesAndAgainInTime) {
   }
 }
 
-TEST(KubeletPluginServer, WatchesOfHealthAreBoundedAndLeave) {
+TEST(KubeletPluginServer, BoundsWatchesOfHealth) {
   PluginWorld world;
   std::vector<uint32_t> streams;
   for (size_t i = 0; i <= kHealthStreamsMax; ++i)
@@ -156,7 +156,7 @@ TEST(KubeletPluginServer, WatchesOfHealthAreBoundedAndLeave) {
       << "there is room again";
 }
 
-TEST(KubeletPluginServer, AWatchThatDoesNotReadHearsWhatIsTrueOnceItDoes) {
+TEST(KubeletPluginServer, ASlowWatchReceivesTheCurrentHealth) {
   PluginWorld world;
   world.judged.assign(3'000, {"pool", std::string(60, 'd'), ""});  // more than a client's window
   const uint32_t stream = world.call("/v1.DRAResourceHealth/NodeWatchResources", "", "99999999M");

@@ -47,7 +47,7 @@ struct KubeletPlugin : fixture::LoopTest {
   AskedPreparer preparer;
 };
 
-TEST_F(KubeletPlugin, SocketsAreThereFromTheStartToTheEnd) {
+TEST_F(KubeletPlugin, SocketsExistFromStartToEnd) {
   auto plugin = make();
   EXPECT_FALSE(fs::exists(root + "/plugins")) << "another process may still be the node's";
   plugin->start();
@@ -58,7 +58,7 @@ TEST_F(KubeletPlugin, SocketsAreThereFromTheStartToTheEnd) {
 }
 
 // The kubelet prefers whoever registered last: two that answer at once would prepare the same claims.
-TEST_F(KubeletPlugin, OfTwoPodsTheYoungerServesWhenTheOlderEnds) {
+TEST_F(KubeletPlugin, TheNewerPodServesWhenTheOlderEnds) {
   auto old = make("uid-1"), young = make("uid-2");
   old->start();
   young->start();
@@ -70,7 +70,7 @@ TEST_F(KubeletPlugin, OfTwoPodsTheYoungerServesWhenTheOlderEnds) {
   EXPECT_TRUE(is_there("plugins/a.example/dra-uid-2.sock") && is_there("reg/a.example-uid-2-reg.sock"));
 }
 
-TEST_F(KubeletPlugin, WhatIsLeftOfADeadProcessGoesAndALivingOneStays) {
+TEST_F(KubeletPlugin, RemovesSocketsOfDeadProcessesOnly) {
   const std::string path = root + "/reg/a.example-reg.sock";
   auto other = reactor::net::listen_unix(loop, path, {}, [](auto, auto) {});
   ASSERT_TRUE(other);
@@ -101,7 +101,7 @@ TEST_F(KubeletPlugin, WhatIsLeftOfADeadProcessGoesAndALivingOneStays) {
 
 // As dra-driver-sriov does at its start, whose socket has the same name. Red when a socket of whichever program counts as
 // the own one: both would publish.
-TEST_F(KubeletPlugin, AnotherProgramThatTakesTheNameIsNoticed) {
+TEST_F(KubeletPlugin, DetectsAnotherProgramWithTheName) {
   auto plugin = make();
   plugin->start();
   ASSERT_EQ(others_told, 0);
@@ -119,7 +119,7 @@ TEST_F(KubeletPlugin, AnotherProgramThatTakesTheNameIsNoticed) {
   EXPECT_EQ(others_told, 2);
 }
 
-TEST_F(KubeletPlugin, WhatIsNoSocketIsNotRemoved) {
+TEST_F(KubeletPlugin, KeepsAFileThatIsNoSocket) {
   const std::string path = root + "/reg/a.example-reg.sock";
   std::ofstream(path) << "keep me";
   auto plugin = make();
@@ -129,7 +129,7 @@ TEST_F(KubeletPlugin, WhatIsNoSocketIsNotRemoved) {
   EXPECT_EQ(log.count("kubelet cannot find this driver driver=a.example"), 1u) << log.all();
 }
 
-TEST_F(KubeletPlugin, AKubeletThatIsNotThereYetIsWaitedFor) {
+TEST_F(KubeletPlugin, WaitsForTheKubelet) {
   fs::remove(root + "/reg");
   auto plugin = make();
   plugin->start();
@@ -138,7 +138,7 @@ TEST_F(KubeletPlugin, AKubeletThatIsNotThereYetIsWaitedFor) {
   EXPECT_TRUE(run_until([&] { return are_there(); }));
 }
 
-TEST_F(KubeletPlugin, SocketsThatSomebodyRemovesComeBack) {
+TEST_F(KubeletPlugin, RestoresRemovedSockets) {
   auto plugin = make();
   plugin->start();
   fs::remove(root + "/reg/a.example-reg.sock");

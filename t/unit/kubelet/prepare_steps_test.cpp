@@ -65,7 +65,7 @@ class PodsMac : public sample::PreparerWorld {
   std::string mac() const { return node.functions.at(kVf).mac; }
 };
 
-TEST_F(PodsMac, AMachineFindsItsAddressAndTheVfGetsItsOwnBack) {
+TEST_F(PodsMac, SetsAndRestoresTheAddress) {
   const ClaimText text = with_pod(on_vfio(), asks(kMac));
   ASSERT_EQ(prepare(text)->error, "");
   EXPECT_EQ(mac(), kMac);
@@ -81,7 +81,7 @@ TEST_F(PodsMac, AMachineFindsItsAddressAndTheVfGetsItsOwnBack) {
 }
 
 // Red when the end of one claim forgets what the next claim of the VF has stored.
-TEST_F(PodsMac, OfTheNextClaimTheOriginalStaysWhileTheLastOneIsRemoved) {
+TEST_F(PodsMac, KeepsTheOriginalOfTheNextClaim) {
   const Millis slow{5'000};
   const ClaimText text = with_pod(on_vfio(), asks(kMac));
   ASSERT_EQ(prepare(text)->error, "");
@@ -108,7 +108,7 @@ TEST_F(PodsMac, OfTheNextClaimTheOriginalStaysWhileTheLastOneIsRemoved) {
   EXPECT_TRUE(node.original_macs.empty());
 }
 
-TEST_F(PodsMac, TheOriginalIsOnDiskBeforeAnythingChanges) {
+TEST_F(PodsMac, RecordsTheOriginalBeforeAnyChange) {
   const ClaimText text = with_pod(on_vfio(), asks(kMac));
   node.on_step = [&](const std::string& step) {
     if (step.starts_with("bind") || step.starts_with("mac")) {
@@ -121,7 +121,7 @@ TEST_F(PodsMac, TheOriginalIsOnDiskBeforeAnythingChanges) {
 }
 
 // The next daemon finds the original on record, whatever the PF reports by then.
-TEST_F(PodsMac, KilledAtAnyStepTheOriginalIsNotForgotten) {
+TEST_F(PodsMac, KeepsTheOriginalWhenKilledAtAnyStep) {
   for (const bool is_prepare : {true, false})
     kill_with_mac(is_prepare, [&](const ClaimText& text, const PrepareRequest& who) {
       run();
@@ -135,7 +135,7 @@ TEST_F(PodsMac, KilledAtAnyStepTheOriginalIsNotForgotten) {
     });
 }
 
-TEST_F(PodsMac, TheOriginalIsInAFileOfItsOwnBeforeAnythingChanges) {
+TEST_F(PodsMac, WritesTheOriginalToItsOwnFileBeforeAnyChange) {
   const ClaimText text = with_pod(on_vfio(), asks(kMac));
   bool is_seen = false;
   node.on_step = [&](const std::string& step) {
@@ -158,7 +158,7 @@ TEST_F(PodsMac, TheOriginalIsInAFileOfItsOwnBeforeAnythingChanges) {
 }
 
 // The checkpoint is lost, cut or damaged; the claim is prepared again first, or not.
-TEST_F(PodsMac, WithoutItsRecordTheVfGetsItsOwnAddressBack) {
+TEST_F(PodsMac, RestoresTheAddressWithoutTheCheckpoint) {
   const std::vector<std::function<void(std::optional<std::string>&)>> losses = {
       [](auto& checkpoint) { checkpoint.reset(); },
       [](auto& checkpoint) { checkpoint->resize(checkpoint->size() / 2); },
@@ -183,7 +183,7 @@ TEST_F(PodsMac, WithoutItsRecordTheVfGetsItsOwnAddressBack) {
   EXPECT_EQ(log.count("unknown"), 0u);
 }
 
-TEST_F(PodsMac, KilledAtAnyStepAndWithoutItsRecordTheOriginalIsNotForgotten) {
+TEST_F(PodsMac, KeepsTheOriginalWhenKilledAtAnyStepWithoutTheCheckpoint) {
   for (const bool is_prepare : {true, false})
     kill_with_mac(is_prepare, [&](const ClaimText& text, const PrepareRequest& who) {
       node.checkpoint.reset();
@@ -197,7 +197,7 @@ TEST_F(PodsMac, KilledAtAnyStepAndWithoutItsRecordTheOriginalIsNotForgotten) {
 }
 
 // Neither the checkpoint nor the file is left. Red when an address that a pod asked for counts as the VF's own.
-TEST_F(PodsMac, AnOriginalThatIsUnknownIsReportedAndNeverReplacedByALaterReading) {
+TEST_F(PodsMac, ReportsAnUnknownOriginalAndNeverReplacesIt) {
   constexpr const char *kNext = "02:00:00:00:00:0b", *kHosts = "02:00:00:00:00:55";
   for (const bool is_damaged : {false, true})
     for (const bool is_prepared_again : {false, true}) {
@@ -255,7 +255,7 @@ TEST_F(PodsMac, AnOriginalThatIsUnknownIsReportedAndNeverReplacedByALaterReading
 }
 
 // As after a loss of the checkpoint and of the CDI specs: no claim is known, and the VF has a pod's address.
-TEST_F(PodsMac, AVfThatNobodyGaveBackHasItsOwnAddressForTheNextPod) {
+TEST_F(PodsMac, RestoresTheAddressForTheNextPod) {
   ASSERT_EQ(prepare(with_pod(on_vfio(), asks(kMac)))->error, "");
   node.checkpoint.reset();
   node.specs.clear();
@@ -269,7 +269,7 @@ TEST_F(PodsMac, AVfThatNobodyGaveBackHasItsOwnAddressForTheNextPod) {
   EXPECT_TRUE(node.original_macs.empty());
 }
 
-TEST_F(PodsMac, ACheckpointOfAnEarlierVersionGetsItsFilesAndFilesOfAnotherBootGo) {
+TEST_F(PodsMac, UpgradesAnEarlierCheckpointAndRemovesFilesOfAnotherBoot) {
   const ClaimText text = with_pod(on_vfio(), asks(kMac));
   ASSERT_EQ(prepare(text)->error, "");
   const OriginalMacs kept = node.original_macs;
@@ -284,7 +284,7 @@ TEST_F(PodsMac, ACheckpointOfAnEarlierVersionGetsItsFilesAndFilesOfAnotherBootGo
 
 // A claim that stands goes to the next pod, and nobody has it taken back in between. Red when the next one is answered with
 // what was made for the first.
-TEST_F(PodsMac, TheNextPodOfAClaimGetsItsOwnAddress) {
+TEST_F(PodsMac, TheNextPodOfAClaimHasItsOwnAddress) {
   constexpr const char* kNext = "02:00:00:00:00:0b";
   ASSERT_EQ(prepare(with_pod(on_vfio(), asks(kMac)))->error, "");
   cluster.remove(kube::kPods, "pod-1", "ns");
@@ -307,7 +307,7 @@ TEST_F(PodsMac, TheNextPodOfAClaimGetsItsOwnAddress) {
   EXPECT_EQ(driver_of(kVf), "igbvf");
 }
 
-TEST_F(PodsMac, WhatThePfRefusesIsTakenBack) {
+TEST_F(PodsMac, UndoesARefusedAddress) {
   const ClaimText text = with_pod(on_vfio(), asks(kMac));
   node.on_step = [&](const std::string& step) {
     return step == std::string("mac ") + kVf + " " + kMac
@@ -319,7 +319,7 @@ TEST_F(PodsMac, WhatThePfRefusesIsTakenBack) {
   EXPECT_TRUE(preparer->prepared().empty());
 }
 
-TEST_F(PodsMac, AfterAnotherBootTheNodesOwnAddressIsTheOriginal) {
+TEST_F(PodsMac, UsesTheNodesAddressAfterAnotherBoot) {
   const ClaimText text = with_pod(on_vfio(), asks(kMac));
   ASSERT_EQ(prepare(text)->error, "");
   boot_id = "boot-2";
@@ -332,7 +332,7 @@ TEST_F(PodsMac, AfterAnotherBootTheNodesOwnAddressIsTheOriginal) {
   EXPECT_EQ(mac(), "02:00:00:00:00:77");
 }
 
-TEST_F(PodsMac, AMalformedEntryFailsTheClaimAndIsQuoted) {
+TEST_F(PodsMac, QuotesAMalformedEntryAndFailsTheClaim) {
   const ClaimText text = with_pod(on_vfio(), asks("01:00:5e:00:00:01"));
   const std::string error = prepare(text)->error;
   EXPECT_NE(error.find(asks("01:00:5e:00:00:01").substr(1, 60)), std::string::npos) << error;
@@ -340,7 +340,7 @@ TEST_F(PodsMac, AMalformedEntryFailsTheClaimAndIsQuoted) {
   for (const std::string& step : node.steps) EXPECT_FALSE(step.starts_with("bind")) << step;
 }
 
-TEST_F(PodsMac, APodThatIsGoneOrMayNotBeReadFailsTheClaim) {
+TEST_F(PodsMac, FailsTheClaimIfThePodIsDeletedOrForbidden) {
   const ClaimText text = with_pod(on_vfio(), asks(kMac));
   cluster.remove(kube::kPods, "pod-1", "ns");
   fixture::expect_golden(prepare(text)->error);
@@ -349,7 +349,7 @@ TEST_F(PodsMac, APodThatIsGoneOrMayNotBeReadFailsTheClaim) {
   fixture::expect_golden(error);
 }
 
-TEST_F(PodsMac, NoPodIsReadWhereTheFeatureIsOff) {
+TEST_F(PodsMac, ReadsNoPodIfTheFeatureIsOff) {
   settings.mac_annotation.clear();
   run();
   cluster.deny("pods");
@@ -359,7 +359,7 @@ TEST_F(PodsMac, NoPodIsReadWhereTheFeatureIsOff) {
 }
 
 // The second claim is refused and names the first, whoever gives the address: PF or CNI plugin.
-TEST_F(PodsMac, TwoVfsOfAPfNeverGetTheSameAddress) {
+TEST_F(PodsMac, SetsDistinctAddressesOfAPf) {
   for (const bool is_first_on_vfio : {true, false})
     for (const bool is_second_on_vfio : {true, false})
       for (const bool at_once : {true, false}) {
@@ -397,7 +397,7 @@ TEST_F(PodsMac, TwoVfsOfAPfNeverGetTheSameAddress) {
 
 // Only a look at the host says what is below a link, so that its claim is compared after it. Red when that is done for one of both claims alone, or
 // forgotten by the next daemon.
-TEST_F(PodsMac, AnInterfaceOnALinkAboveThePfCountsAsOneOfItsFunctions) {
+TEST_F(PodsMac, CountsALinkAboveThePfAsItsFunction) {
   links = {"0000-03-00-9"};
   node.functions[""] = {.look = {.lower_pfs = {"0000:03:00.0"}}};
   const auto ask = [&](ClaimText text) {
@@ -416,7 +416,7 @@ TEST_F(PodsMac, AnInterfaceOnALinkAboveThePfCountsAsOneOfItsFunctions) {
   }
 }
 
-TEST_F(PodsMac, AnAddressThatAnotherVfHasOrGetsBackIsNotGiven) {
+TEST_F(PodsMac, RefusesAnAddressOfAnotherVf) {
   ASSERT_EQ(prepare(with_pod(on_vfio(), asks(kMac)))->error, "");
   cluster.remove(kube::kPods, "pod-1", "ns");
   const auto on_other = [&](const std::string& mac) {
@@ -430,7 +430,7 @@ TEST_F(PodsMac, AnAddressThatAnotherVfHasOrGetsBackIsNotGiven) {
   EXPECT_EQ(on_other("02:00:00:00:00:45"), "");
 }
 
-TEST_F(PodsMac, MultusIsToldAndTheVfIsLeftAlone) {
+TEST_F(PodsMac, PassesTheAddressToMultusAndLeavesTheVfAlone) {
   const ClaimText text = with_pod(claim(1, "0000-03-00-2"), asks(kMac));
   ASSERT_EQ(prepare(text)->error, "");
   EXPECT_EQ(mac(), kOriginal);
@@ -458,7 +458,7 @@ class ToldPods : public sample::PreparerWorld {
 };
 
 // Several devices of a request are in one order everywhere: the allocation's.
-TEST_F(ToldPods, AContainerReadsOfItsDevicesInTheOrderOfTheAllocation) {
+TEST_F(ToldPods, AContainerReadsItsDevicesInAllocationOrder) {
   settings.plan.names_requests = true;
   run();
   const ClaimText text = put(of_two());
@@ -484,7 +484,7 @@ TEST_F(ToldPods, AContainerReadsOfItsDevicesInTheOrderOfTheAllocation) {
   EXPECT_TRUE(node.specs.empty());
 }
 
-TEST_F(ToldPods, AnInterfaceIsToldWhenItIsThereAlsoByALaterProcess) {
+TEST_F(ToldPods, AddsAnAttachedInterfaceAlsoAfterARestart) {
   const ClaimText text = put(of_two());
   const auto first = prepare(text);
   const PreparedKey key{kSriov, request(text).uid};
@@ -506,7 +506,7 @@ TEST_F(ToldPods, AnInterfaceIsToldWhenItIsThereAlsoByALaterProcess) {
   EXPECT_EQ(generation(), 2) << "of what is not prepared nothing is said";
 }
 
-TEST_F(ToldPods, AFileThatWasLostIsWrittenAgain) {
+TEST_F(ToldPods, RewritesALostFile) {
   const ClaimText text = put(of_two());
   prepare(text);
   const auto before = node.metadata;
@@ -516,7 +516,7 @@ TEST_F(ToldPods, AFileThatWasLostIsWrittenAgain) {
   EXPECT_EQ(node.metadata, before);
 }
 
-TEST_F(ToldPods, WhatNobodyOwnsGoesAtTheStart) {
+TEST_F(ToldPods, RemovesUnownedFilesAtTheStart) {
   const ClaimText text = put(of_two());
   prepare(text);
   node.metadata[{kSriov, "ns_old", "vf", "old-uid"}] = "{}";
@@ -526,7 +526,7 @@ TEST_F(ToldPods, WhatNobodyOwnsGoesAtTheStart) {
   EXPECT_EQ(node.metadata.begin()->first.uid, request(text).uid);
 }
 
-TEST_F(ToldPods, OffNothingIsWrittenAndWhatWasThereStillGoes) {
+TEST_F(ToldPods, WritesNothingWhenOffAndRemovesOldFiles) {
   const ClaimText text = put(of_two());
   prepare(text);
   settings.files.writes_metadata = settings.plan.writes_metadata = false;

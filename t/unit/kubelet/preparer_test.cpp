@@ -22,7 +22,7 @@ using sample::result;
 
 class PreparerTest : public sample::PreparerWorld {};
 
-TEST_F(PreparerTest, AClaimBecomesSpecsACheckpointAndAnAnswer) {
+TEST_F(PreparerTest, WritesSpecsACheckpointAndAnAnswer) {
   const ClaimText text = put(claim(1, "0000-03-00-2"));
   const PrepareRequest who = request(text);
   const auto answer = prepare(text);
@@ -47,7 +47,7 @@ TEST_F(PreparerTest, AClaimBecomesSpecsACheckpointAndAnAnswer) {
 }
 
 // Red when a pod starts without its interface because its configuration names another driver, and nothing reports it.
-TEST_F(PreparerTest, AConfigurationThatIsIgnoredIsLoggedOnceAndKnownUntilTheClaimIsTakenBack) {
+TEST_F(PreparerTest, LogsAnIgnoredConfigurationOnceAndKeepsItUntilUnprepare) {
   const ClaimText text =
       put(claim(1, "0000-03-00-2", {sample::config({}, {}, "FromClaim", sample::kExposure)}));
   const PrepareRequest who = request(text);
@@ -68,7 +68,7 @@ TEST_F(PreparerTest, AConfigurationThatIsIgnoredIsLoggedOnceAndKnownUntilTheClai
   EXPECT_TRUE(preparer->with_ignored().empty()) << "nothing is prepared";
 }
 
-TEST_F(PreparerTest, WhatAKilledDaemonLeftHalfWrittenIsRemovedBeforeAnythingIsWritten) {
+TEST_F(PreparerTest, RemovesHalfWrittenFilesBeforeWriting) {
   ASSERT_EQ(prepare(put(claim(1, "0000-03-00-2")))->error, "");
   node.steps.clear();
   node.on_step = [](const std::string& step) {
@@ -80,7 +80,7 @@ TEST_F(PreparerTest, WhatAKilledDaemonLeftHalfWrittenIsRemovedBeforeAnythingIsWr
   EXPECT_EQ(preparer->prepared().size(), 1u);
 }
 
-TEST_F(PreparerTest, AskedAgainItAnswersTheSameAndWritesNothing) {
+TEST_F(PreparerTest, RepeatsAnAnswerWithoutWriting) {
   const ClaimText text = put(claim(1, "0000-03-00-2"));
   const auto first = prepare(text);
   node.steps.clear();
@@ -88,7 +88,7 @@ TEST_F(PreparerTest, AskedAgainItAnswersTheSameAndWritesNothing) {
   EXPECT_TRUE(node.steps.empty());
 }
 
-TEST_F(PreparerTest, WhatIsNotOnDiskIsNotAnswered) {
+TEST_F(PreparerTest, AnswersOnlyOnceItIsOnDisk) {
   const ClaimText text = put(claim(1, "0000-03-00-2"));
   node.on_step = [](const std::string& step) {
     return step == "checkpoint" ? std::optional(Error{Errc::kIo, "no space left"}) : std::nullopt;
@@ -101,7 +101,7 @@ TEST_F(PreparerTest, WhatIsNotOnDiskIsNotAnswered) {
 }
 
 // Where too many reads hang, a worker is given to nobody.
-TEST_F(PreparerTest, WhateverJobIsRefusedTheNextTryCompletesIt) {
+TEST_F(PreparerTest, RecoversFromAnyRefusedJob) {
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   size_t failed = 0;
   for (size_t job = 1; job <= 4; ++job) {
@@ -119,7 +119,7 @@ TEST_F(PreparerTest, WhateverJobIsRefusedTheNextTryCompletesIt) {
   EXPECT_EQ(failed, 4u) << "a look, its record, the binding and the files are a job each";
 }
 
-TEST_F(PreparerTest, NothingIsPreparedBeforeItIsKnownWhatWas) {
+TEST_F(PreparerTest, PreparesNothingBeforeItsRecordIsRead) {
   const ClaimText first = put(claim(1, "0000-03-00-2")), second = put(claim(2, "0000-03-00-2"));
   ASSERT_EQ(prepare(first)->error, "");
   executor.refused_job = executor.jobs + 1;  // the reading of what was prepared before
@@ -127,7 +127,7 @@ TEST_F(PreparerTest, NothingIsPreparedBeforeItIsKnownWhatWas) {
   fixture::expect_golden(prepare(second)->error);
 }
 
-TEST_F(PreparerTest, OneClaimsErrorIsItsOwn) {
+TEST_F(PreparerTest, AnErrorConcernsOneClaim) {
   const ClaimText good = put(claim(1, "0000-03-00-2")),
                   bad = put(claim(2, "0000-03-00-3", {config({{"driver", "x"}})}));
   std::map<std::string, PrepareAnswer> answers;
@@ -143,7 +143,7 @@ TEST_F(PreparerTest, OneClaimsErrorIsItsOwn) {
   EXPECT_EQ(charged.size(), 1u);
 }
 
-TEST_F(PreparerTest, ADeviceIsOneClaimsAlsoWhileItIsBeingPrepared) {
+TEST_F(PreparerTest, ADeviceBelongsToOneClaimAlsoDuringPrepare) {
   const ClaimText first = put(claim(1, "0000-03-00-2")), second = put(claim(2, "0000-03-00-2"));
   std::vector<std::string> errors;
   for (const ClaimText& one : {first, second})
@@ -156,7 +156,7 @@ TEST_F(PreparerTest, ADeviceIsOneClaimsAlsoWhileItIsBeingPrepared) {
   EXPECT_EQ(charged.size(), 1u);
 }
 
-TEST_F(PreparerTest, TheClaimOfThatUidIsMeant) {
+TEST_F(PreparerTest, RefusesAClaimWithAnotherUid) {
   const ClaimText text = put(claim(1, "0000-03-00-2"));
   std::string error;
   preparer->prepare(kSriov, {"ns", text.name, "another"},
@@ -170,7 +170,7 @@ TEST_F(PreparerTest, TheClaimOfThatUidIsMeant) {
   fixture::expect_golden(prepare(text)->error);
 }
 
-TEST_F(PreparerTest, NothingIsLookedUpBeforeAnythingIsKnown) {
+TEST_F(PreparerTest, LooksUpNothingBeforePoliciesAreKnown) {
   const ClaimText text = put(claim(1, "0000-03-00-2"));
   waits_for = "policies";
   fixture::expect_golden(prepare(text)->error);
@@ -178,7 +178,7 @@ TEST_F(PreparerTest, NothingIsLookedUpBeforeAnythingIsKnown) {
   EXPECT_EQ(prepare(text)->error, "");
 }
 
-TEST_F(PreparerTest, AClaimWithoutOurDevicesHasNoneAndLeavesNothing) {
+TEST_F(PreparerTest, AClaimWithoutOwnDevicesLeavesNothing) {
   ClaimText text = claim(1, "gpu-0");
   text.results = {result("gpu", "gpu-0", "gpu.example.com")};
   const auto answer = prepare(put(text));
@@ -186,7 +186,7 @@ TEST_F(PreparerTest, AClaimWithoutOurDevicesHasNoneAndLeavesNothing) {
   EXPECT_TRUE(preparer->prepared().empty());
 }
 
-TEST_F(PreparerTest, SeveralClaimsOfAPodComeAndGoByThemselves) {
+TEST_F(PreparerTest, ClaimsOfAPodAreIndependent) {
   const ClaimText first = put(claim(1, "0000-03-00-2")), second = put(claim(2, "0000-03-00-3"));
   prepare(first);
   prepare(second);
@@ -200,7 +200,7 @@ TEST_F(PreparerTest, SeveralClaimsOfAPodComeAndGoByThemselves) {
   EXPECT_TRUE(node.specs.empty());
 }
 
-TEST_F(PreparerTest, AClaimThatPodsShareHasItsOwnAddresses) {
+TEST_F(PreparerTest, ASharedClaimHasItsOwnAddresses) {
   ClaimText text = claim(1, "0000-03-00-2");
   text.pods.push_back(Json::Object{{"resource", "pods"}, {"name", "pod-2"}, {"uid", "pod-uid-2"}});
   put(text);
@@ -213,7 +213,7 @@ TEST_F(PreparerTest, AClaimThatPodsShareHasItsOwnAddresses) {
 }
 
 // Who takes the node over while files of this one are being written finds half of them.
-TEST_F(PreparerTest, AtTheEndWhatWasBegunIsDoneAndNothingElseIsTaken) {
+TEST_F(PreparerTest, FinishesStartedWorkAtTheEndAndAcceptsNone) {
   const ClaimText begun = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   const ClaimText late = put(claim(2, "0000-03-00-3"));
   std::string first = "?", second = "?";
@@ -233,7 +233,7 @@ TEST_F(PreparerTest, AtTheEndWhatWasBegunIsDoneAndNothingElseIsTaken) {
   EXPECT_EQ(preparer->prepared().size(), 1u);
 }
 
-TEST_F(PreparerTest, UnprepareWorksWhenClaimPodAndDeviceAreGone) {
+TEST_F(PreparerTest, UnpreparesWithoutClaimPodAndDevice) {
   const ClaimText text = put(claim(1, "0000-03-00-2"));
   const PrepareRequest who = request(text);
   prepare(text);
@@ -248,7 +248,7 @@ TEST_F(PreparerTest, UnprepareWorksWhenClaimPodAndDeviceAreGone) {
   EXPECT_EQ(unprepare({"ns", "never", "seen"}), "");
 }
 
-TEST_F(PreparerTest, AFunctionIsBoundAndComesBack) {
+TEST_F(PreparerTest, BindsAndReturnsAFunction) {
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   const auto answer = prepare(text);
   ASSERT_EQ(answer->error, "");
@@ -261,7 +261,7 @@ TEST_F(PreparerTest, AFunctionIsBoundAndComesBack) {
 }
 
 // As from the SR-IOV network device plugin: the operator binds, and no class says so.
-TEST_F(PreparerTest, ADeviceThatIsOnVfioGetsItsNodesWithoutAVfConfig) {
+TEST_F(PreparerTest, ADeviceOnVfioHasItsNodesWithoutAVfConfig) {
   facts_driver = node.functions.at("0000:03:00.2").driver = "vfio-pci";
   const ClaimText text = put(claim(1, "0000-03-00-2"));
   ASSERT_EQ(prepare(text)->error, "");
@@ -289,7 +289,7 @@ TEST_F(PreparerTest, AFunctionOnAVariantDriverOfVfioStaysThere) {
 }
 
 // What is published may be older than the kernel's answer: nothing is bound that no VfConfig asks for.
-TEST_F(PreparerTest, WithoutAVfConfigTheKernelSaysWhetherADeviceIsOnVfio) {
+TEST_F(PreparerTest, ReadsFromTheKernelWhetherADeviceIsOnVfio) {
   const ClaimText left = put(claim(1, "0000-03-00-2")), bound = put(claim(2, "0000-03-00-3"));
   facts_driver = "vfio-pci";
   ASSERT_EQ(prepare(left)->error, "");
@@ -303,7 +303,7 @@ TEST_F(PreparerTest, WithoutAVfConfigTheKernelSaysWhetherADeviceIsOnVfio) {
 }
 
 // Red when the daemon decides over what binding has done: its policy would withdraw what a pod has.
-TEST_F(PreparerTest, FactsOfBeforeAreHeldUntilItIsTakenBackAlsoByWhoComesNext) {
+TEST_F(PreparerTest, PinsFactsUntilUnprepareEvenForTheNextClaim) {
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   std::map<std::string, hotplug::HostDevice> when_bound;
   node.on_step = [&](const std::string& step) -> std::optional<Error> {
@@ -320,7 +320,7 @@ TEST_F(PreparerTest, FactsOfBeforeAreHeldUntilItIsTakenBackAlsoByWhoComesNext) {
 }
 
 // Red when what dra-driver-sriov has bound is decided over as it is bound: its policy would withdraw what a pod has.
-TEST_F(PreparerTest, OfWhatIsTakenOverTheRecordAndTheKernelTellTheFactsOfBefore) {
+TEST_F(PreparerTest, RestoresPinnedFactsFromTheRecordAndTheKernel) {
   const auto device = [](const std::string& last, const std::string& original) {
     return R"({"Device":{"request_names":["vf"],"pool_name":"node-a","device_name":"0000-03-00-)" + last +
            R"("},"ClaimNamespacedName":{"Namespace":"ns","Name":"c"},"Config":{"driver":"vfio-pci"},)" +
@@ -347,14 +347,14 @@ TEST_F(PreparerTest, OfWhatIsTakenOverTheRecordAndTheKernelTellTheFactsOfBefore)
   EXPECT_TRUE(held.empty());
 }
 
-TEST_F(PreparerTest, NothingIsHeldOfWhatIsOnlyLookedAt) {
+TEST_F(PreparerTest, PinsNothingForAdminAccess) {
   ClaimText text = claim(1, "0000-03-00-2");
   text.results[0].set("adminAccess", true);
   ASSERT_EQ(prepare(put(text))->error, "");
   EXPECT_TRUE(held.empty());
 }
 
-TEST_F(PreparerTest, WhatCannotBeBoundIsTakenBack) {
+TEST_F(PreparerTest, UndoesAFailedBind) {
   ClaimText text = claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})});
   text.results.push_back(result("vf", "0000-03-00-3"));
   put(text);
@@ -368,7 +368,7 @@ TEST_F(PreparerTest, WhatCannotBeBoundIsTakenBack) {
   EXPECT_TRUE(decode_checkpoint(*node.checkpoint).value().claims.empty());
 }
 
-TEST_F(PreparerTest, WhatCannotBeRestoredStaysOnRecordUntilItIs) {
+TEST_F(PreparerTest, KeepsTheRecordUntilTheDeviceIsRestored) {
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   prepare(text);
   node.on_step = [](const std::string& step) {
@@ -383,7 +383,7 @@ TEST_F(PreparerTest, WhatCannotBeRestoredStaysOnRecordUntilItIs) {
   EXPECT_EQ(prepare(next)->error, "");
 }
 
-TEST_F(PreparerTest, AHangingKernelIsSaidAndNothingIsGivenAway) {
+TEST_F(PreparerTest, ReportsAHangingKernelAndReleasesNothing) {
   const ClaimText text = put(claim(1, "0000-03-00-2"));
   executor.hang_next = 1;
   std::string error;
@@ -395,7 +395,7 @@ TEST_F(PreparerTest, AHangingKernelIsSaidAndNothingIsGivenAway) {
 }
 
 // What hangs may be done yet: undone meanwhile, it would be bound to vfio-pci for nobody.
-TEST_F(PreparerTest, WhatHangsWhenItIsBoundStaysOnRecordAndIsTriedAgain) {
+TEST_F(PreparerTest, KeepsTheRecordOfAHangingBindAndRetries) {
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   node.on_step = [](const std::string& step) -> std::optional<Error> {
     if (step.starts_with("bind")) fake::abandon(fake::Abandoned::kHangs);
@@ -413,7 +413,7 @@ TEST_F(PreparerTest, WhatHangsWhenItIsBoundStaysOnRecordAndIsTriedAgain) {
   EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
 }
 
-TEST_F(PreparerTest, WhatHangsWhenItIsTakenBackIsAnErrorAndStaysOnRecord) {
+TEST_F(PreparerTest, KeepsTheRecordOfAHangingUnprepareWithAnError) {
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   ASSERT_EQ(prepare(text)->error, "");
   node.on_step = [](const std::string& step) -> std::optional<Error> {
@@ -431,7 +431,7 @@ TEST_F(PreparerTest, WhatHangsWhenItIsTakenBackIsAnErrorAndStaysOnRecord) {
   EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
 }
 
-TEST_F(PreparerTest, AnotherClaimIsPreparedBesideOneThatHangs) {
+TEST_F(PreparerTest, PreparesAnotherClaimBesideAHangingOne) {
   const ClaimText slow = put(claim(1, "0000-03-00-2")), fast = put(claim(2, "0000-03-00-3"));
   preparer->prepare(kSriov, request(slow), [](PrepareAnswer) {});
   cluster.delay_of = [&](const fake::Request& asked) { return Millis{asked.name == "claim-1" ? 60'000 : 0}; };
@@ -439,7 +439,7 @@ TEST_F(PreparerTest, AnotherClaimIsPreparedBesideOneThatHangs) {
   EXPECT_EQ(prepare(fast)->error, "");
 }
 
-TEST_F(PreparerTest, TheNextDaemonKnowsWhatIsPrepared) {
+TEST_F(PreparerTest, ARestartKnowsPreparedClaims) {
   const ClaimText text = put(claim(1, "0000-03-00-2"));
   const auto before = prepare(text);
   run();
@@ -450,7 +450,7 @@ TEST_F(PreparerTest, TheNextDaemonKnowsWhatIsPrepared) {
   EXPECT_TRUE(has_spec(request(text).uid)) << "its files are made sure of once";
 }
 
-TEST_F(PreparerTest, AfterAnotherBootEverythingIsDoneAnew) {
+TEST_F(PreparerTest, RepeatsEverythingAfterAnotherBoot) {
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   prepare(text);
   boot_id = "boot-2";
@@ -466,7 +466,7 @@ TEST_F(PreparerTest, AfterAnotherBootEverythingIsDoneAnew) {
 
 // An administrator has the function on vfio-pci, in each boot. Red when unprepare, which no prepare precedes in this boot,
 // gives it to whichever driver the kernel chooses.
-TEST_F(PreparerTest, WhatAnotherBootHasBoundIsNotOursToRestore) {
+TEST_F(PreparerTest, DoesNotRestoreBindingsOfAnotherBoot) {
   facts_driver = "vfio-pci";
   node.functions["0000:03:00.2"].driver = "vfio-pci";
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
@@ -482,7 +482,7 @@ TEST_F(PreparerTest, WhatAnotherBootHasBoundIsNotOursToRestore) {
 }
 
 // Of a boot that is not known it may be this one that has bound it.
-TEST_F(PreparerTest, OfABootThatIsNotKnownWhatIsBoundIsRestored) {
+TEST_F(PreparerTest, RestoresBindingsOfAnUnknownBoot) {
   boot_id.clear();
   run();
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
@@ -495,7 +495,7 @@ TEST_F(PreparerTest, OfABootThatIsNotKnownWhatIsBoundIsRestored) {
 
 // No record tells who had it before, and neither do the facts of a daemon that begins. Red when vfio-pci itself is then taken
 // for the driver of before.
-TEST_F(PreparerTest, WhatIsRecalledAndPreparedAgainGoesBackToADriver) {
+TEST_F(PreparerTest, ReturnsARestoredClaimToItsDriver) {
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   ASSERT_EQ(prepare(text)->error, "");
   node.checkpoint->resize(node.checkpoint->size() / 2);
@@ -506,7 +506,7 @@ TEST_F(PreparerTest, WhatIsRecalledAndPreparedAgainGoesBackToADriver) {
   EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
 }
 
-TEST_F(PreparerTest, ACorruptCheckpointIsSetAsideAndSpecsTell) {
+TEST_F(PreparerTest, SetsACorruptCheckpointAsideAndReadsSpecs) {
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   const PrepareRequest who = request(text);
   prepare(text);
@@ -523,7 +523,7 @@ TEST_F(PreparerTest, ACorruptCheckpointIsSetAsideAndSpecsTell) {
 }
 
 // Red when what a disk does not give at once is taken for spoilt: who had the function before would be lost for good.
-TEST_F(PreparerTest, ACheckpointThatCannotBeReadNowIsReadLater) {
+TEST_F(PreparerTest, RetriesAnUnreadableCheckpoint) {
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   const auto answer = prepare(text);
   node.unreadable_times = 3;
@@ -543,7 +543,7 @@ TEST_F(PreparerTest, ACheckpointThatCannotBeReadNowIsReadLater) {
 
 // Red when a claim waits for the end of another program until the kubelet gives up, and its pod's event does not say why; or when a
 // call that came just before the start is forgotten.
-TEST_F(PreparerTest, CallsBeforeTheStartAreRefusedWithAReasonOrWait) {
+TEST_F(PreparerTest, RefusesOrQueuesCallsBeforeTheStart) {
   const ClaimText text = put(claim(1, "0000-03-00-2"));
   node.unreadable_times = 3;
   run();
@@ -559,7 +559,7 @@ TEST_F(PreparerTest, CallsBeforeTheStartAreRefusedWithAReasonOrWait) {
   EXPECT_EQ(answer->error, "");
 }
 
-TEST_F(PreparerTest, SpecsThatNobodyOwnsAreRemovedAtTheStart) {
+TEST_F(PreparerTest, RemovesUnownedSpecsAtTheStart) {
   const ClaimText text = put(claim(1, "0000-03-00-2"));
   prepare(text);
   node.specs[{kKind, "uid-lost"}] = {.kind = kKind, .devices = {{"uid-lost-x", {.env = {"A=1"}}}}};
@@ -569,7 +569,7 @@ TEST_F(PreparerTest, SpecsThatNobodyOwnsAreRemovedAtTheStart) {
   EXPECT_TRUE(has_spec("pod-uid-1"));
 }
 
-TEST_F(PreparerTest, AClaimThatWasGivenOtherDevicesMeanwhileGetsThese) {
+TEST_F(PreparerTest, PreparesAReallocatedClaim) {
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   prepare(text);
   ClaimText again = claim(1, "0000-03-00-3");
@@ -604,7 +604,7 @@ class ReplacedRecord : public PreparerTest {
   }
 };
 
-TEST_F(ReplacedRecord, LeavesNoFileAndNoEntryOfBefore) {
+TEST_F(ReplacedRecord, LeavesNoFormerFileOrEntry) {
   for (const bool on_vfio : {false, true})
     for (const int how : {0, 1, 2}) {
       SCOPED_TRACE(std::to_string(how) + (on_vfio ? " on vfio-pci" : ""));
@@ -638,7 +638,7 @@ TEST_F(ReplacedRecord, LeavesNoFileAndNoEntryOfBefore) {
     }
 }
 
-TEST_F(ReplacedRecord, KilledAtAnyStepLeavesNoFileEither) {
+TEST_F(ReplacedRecord, LeavesNoFileWhenKilledAtAnyStep) {
   for (const bool on_vfio : {false, true})
     for (const int how : {0, 1, 2}) {
       SCOPED_TRACE(std::to_string(how) + (on_vfio ? " on vfio-pci" : ""));
@@ -663,7 +663,7 @@ TEST_F(ReplacedRecord, KilledAtAnyStepLeavesNoFileEither) {
     }
 }
 
-TEST_F(ReplacedRecord, WhatCannotBeRemovedFailsThePrepareAndTheNextTryDoesIt) {
+TEST_F(ReplacedRecord, FailsThePrepareIfAFileCannotBeRemovedAndRetries) {
   for (const int how : {0, 1, 2}) {
     const ClaimText text = put(first(false));
     ASSERT_EQ(prepare(text)->error, "");
@@ -681,7 +681,7 @@ TEST_F(ReplacedRecord, WhatCannotBeRemovedFailsThePrepareAndTheNextTryDoesIt) {
 }
 
 // Begun for one pod, completed for two: the spec of the one is of no use any more.
-TEST_F(ReplacedRecord, WhatWasBegunForAPodLeavesNoSpecOfIt) {
+TEST_F(ReplacedRecord, AnAbandonedPrepareLeavesNoSpec) {
   const ClaimText text = put(first(true));
   size_t checkpoints = 0;
   node.on_step = [&](const std::string& step) {
@@ -703,7 +703,7 @@ TEST_F(ReplacedRecord, WhatWasBegunForAPodLeavesNoSpecOfIt) {
 
 // What was begun could not be taken back, and the claim has another device by now. Red when the record of the first is
 // overwritten: it stays on vfio-pci, for nobody, and nobody knows.
-TEST_F(PreparerTest, WhatWasBegunWithAnotherDeviceGoesBackFirst) {
+TEST_F(PreparerTest, ReturnsAnotherDeviceFirst) {
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   node.on_step = [](const std::string& step) {
     return step.starts_with("spec") || step.starts_with("restore") ? std::optional(Error{Errc::kBusy, "busy"})
@@ -727,7 +727,7 @@ TEST_F(PreparerTest, WhatWasBegunWithAnotherDeviceGoesBackFirst) {
 
 // Red when the record of a claim that nothing was done for yet says that it is on vfio-pci: another claim's commit has
 // written it, and an administrator's function loses its driver.
-TEST_F(PreparerTest, WhatIsOnlyReservedIsNotRestoredByWhoComesNext) {
+TEST_F(PreparerTest, TheNextClaimDoesNotRestoreAReservedDevice) {
   facts_driver = "vfio-pci";
   node.functions["0000:03:00.2"].driver = "vfio-pci";
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
@@ -742,7 +742,7 @@ TEST_F(PreparerTest, WhatIsOnlyReservedIsNotRestoredByWhoComesNext) {
 }
 
 // A kubelet repeats a failed call every 2 s. Red when each one is a line of the log.
-TEST_F(PreparerTest, AFailureThatIsRepeatedIsOneLineOfTheLog) {
+TEST_F(PreparerTest, LogsARepeatedFailureOnce) {
   ASSERT_EQ(prepare(put(claim(1, "0000-03-00-2")))->error, "");
   const ClaimText second = put(claim(2, "0000-03-00-2"));
   for (int i = 0; i < 60; ++i) EXPECT_NE(prepare(second)->error, "");
@@ -754,7 +754,7 @@ TEST_F(PreparerTest, AFailureThatIsRepeatedIsOneLineOfTheLog) {
 
 // The disk fails while a claim is taken back, and another one has been given the device meanwhile. Red when the first one's
 // record takes it back: the next try would unbind what the other's pod has.
-TEST_F(PreparerTest, WhatAnotherClaimHasByNowIsNotTakenBackOnceMore) {
+TEST_F(PreparerTest, DoesNotUnprepareADeviceOfAnotherClaim) {
   const ClaimText first = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   const ClaimText second = put(claim(2, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   const PrepareRequest who = request(first);
@@ -786,7 +786,7 @@ TEST_F(PreparerTest, WhatAnotherClaimHasByNowIsNotTakenBackOnceMore) {
 
 // Both drivers may have results in one claim, and its pod has one network namespace. Red when both give their first
 // interface the same name.
-TEST_F(PreparerTest, InterfacesOfBothDriversHaveNamesOfTheirOwn) {
+TEST_F(PreparerTest, InterfacesOfBothDriversHaveUniqueNames) {
   settings.plan.names_interfaces = true;
   run();
   ClaimText text = claim(1, "0000-03-00-2",
@@ -805,7 +805,7 @@ TEST_F(PreparerTest, InterfacesOfBothDriversHaveNamesOfTheirOwn) {
 }
 
 // Red when a record is written that is too large to be read: who comes next would not know what pods have.
-TEST_F(PreparerTest, WhatTheRecordHasNoRoomForIsNotPrepared) {
+TEST_F(PreparerTest, RefusesAClaimThatExceedsTheRecordLimit) {
   const auto checkpoint_of = [&](size_t claims, size_t namespaces, bool is_one_definition = false) {
     PreparedClaim large{.driver = kSriov, .is_complete = true};
     large.devices = {{.pool = "node-a"}};
@@ -862,7 +862,7 @@ TEST_F(PreparerTest, WhatTheRecordHasNoRoomForIsNotPrepared) {
 
 // A claim that stands may be used by pod after pod and is never taken back. Red when those that come late are not
 // known, and start without their interfaces.
-TEST_F(PreparerTest, ThePodsOfALongLifeAreTheLatest) {
+TEST_F(PreparerTest, KeepsTheLatestPods) {
   const ClaimText text = put(claim(1, "0000-03-00-2"));
   ASSERT_EQ(prepare(text)->error, "");
   const PreparedKey key{kSriov, request(text).uid};
@@ -873,7 +873,7 @@ TEST_F(PreparerTest, ThePodsOfALongLifeAreTheLatest) {
   EXPECT_EQ(pods.back().uid, "later-" + std::to_string(2 * kClaimPodsMax - 1));
 }
 
-TEST_F(PreparerTest, FiftyAtOnceSyncAFewTimes) {
+TEST_F(PreparerTest, FiftyConcurrentClaimsSyncAFewTimes) {
   std::vector<ClaimText> all;
   for (int i = 0; i < 50; ++i) {
     const std::string bus = hex(static_cast<uint64_t>(0x10 + i), 2);
@@ -891,7 +891,7 @@ TEST_F(PreparerTest, FiftyAtOnceSyncAFewTimes) {
 
 // Red when the checkpoint is made before its files: whoever is killed then has files without a claim, or a claim that
 // is called prepared without its files.
-TEST_F(PreparerTest, TheCheckpointSaysWhatBecameOfTheFiles) {
+TEST_F(PreparerTest, TheCheckpointRecordsFailedFiles) {
   const ClaimText text = put(claim(1, "0000-03-00-2"));
   const auto on_disk = [&] { return decode_checkpoint(*node.checkpoint).value().claims; };
   std::string failing = "spec ";
@@ -911,7 +911,7 @@ TEST_F(PreparerTest, TheCheckpointSaysWhatBecameOfTheFiles) {
 }
 
 // The next daemon completes the call, no function stays on the wrong driver, and no file is left.
-TEST_F(PreparerTest, KilledAtAnyStepTheNextCompletesIt) {
+TEST_F(PreparerTest, CompletesWhenKilledAtAnyStep) {
   for (const bool is_prepare : {true, false}) {
     ClaimText text;
     kill_before_each_step(
@@ -938,7 +938,7 @@ TEST_F(PreparerTest, KilledAtAnyStepTheNextCompletesIt) {
 
 // The pod is gone by then, so that the kubelet takes the claim back and does not ask for it again. Red when the binding is on no
 // record before it begins: the VF stays on vfio-pci, for no claim.
-TEST_F(PreparerTest, KilledAtAnyStepWhatIsNotPreparedAgainIsTakenBack) {
+TEST_F(PreparerTest, UnpreparesWhenKilledAtAnyStep) {
   kill_before_each_step(
       true, [&] { return request(put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}))); },
       [&](const PrepareRequest& who) {

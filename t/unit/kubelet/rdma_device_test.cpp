@@ -45,7 +45,7 @@ std::map<int, std::string> attributes_of(const std::string& request, int type) {
   return out;
 }
 
-TEST(RdmaDeviceTest, ADumpHasNumbersAndNames) {
+TEST(RdmaDeviceTest, DecodesNumbersAndNames) {
   std::vector<RdmaDevice> devices;
   EXPECT_FALSE(
       decode_rdma_devices(message(kGet, device(0, "mlx5_0")) + message(kGet, device(3, "mlx5_1")), devices)
@@ -57,7 +57,7 @@ TEST(RdmaDeviceTest, ADumpHasNumbersAndNames) {
       << "without a number nothing can be moved";
 }
 
-TEST(RdmaDeviceTest, TheModeIsReportedOrUnknown) {
+TEST(RdmaDeviceTest, ReportsTheModeOrUnknown) {
   for (const uint8_t is_shared : {uint8_t{0}, uint8_t{1}}) {
     std::string mode;
     put_attribute(mode, RDMA_NLDEV_SYS_ATTR_NETNS_MODE, netlink::bytes_of(is_shared));
@@ -66,7 +66,7 @@ TEST(RdmaDeviceTest, TheModeIsReportedOrUnknown) {
   EXPECT_FALSE(decode_rdma_exclusive(message(kSystem, "")).ok());
 }
 
-TEST(RdmaDeviceTest, ADeviceIsMovedByNumber) {
+TEST(RdmaDeviceTest, MovesADeviceByNumber) {
   const auto moved = attributes_of(encode_rdma_move(3, 9), kSet);
   EXPECT_EQ(netlink::number_in(moved.at(RDMA_NLDEV_ATTR_DEV_INDEX)), 3u);
   EXPECT_EQ(netlink::number_in(moved.at(RDMA_NLDEV_NET_NS_FD)), 9u);

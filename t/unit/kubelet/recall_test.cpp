@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kShare = "01234567-89ab-cdef-0123-456789abcdef";
 
-TEST(Recall, ASpecTellsWhoseDevicesAreTaken) {
+TEST(Recall, ASpecRestoresTheDevicesOfAClaim) {
   PreparedClaim claim{
       .driver = sample::kSriov, .namespace_ = "ns", .name = "n", .uid = "uid-1", .cdi_pod_id = "pod"};
   claim.devices = {{.device = "0000-03-00-2", .pci = "0000:03:00.2", .vfio = VfioBinding{}},
@@ -33,12 +33,12 @@ TEST(Recall, ASpecTellsWhoseDevicesAreTaken) {
   EXPECT_FALSE(again->devices[1].holding.is_exclusive) << "a share is nobody's alone";
 }
 
-TEST(Recall, APodsSpecIsNobodysDevices) {
+TEST(Recall, IgnoresThePodsSpec) {
   const cdi::Spec spec{.kind = "a.b/vf", .devices = {{"pod", {.env = {"A=1"}}}}};
   EXPECT_FALSE(recall(sample::kSriov, "pod", spec));
 }
 
-TEST(Recall, AnotherBootHasBoundNothing) {
+TEST(Recall, IgnoresBindingsOfAnotherBoot) {
   PreparedClaim claim{.devices = {{.vfio = VfioBinding{"igbvf", "7"}}}, .is_complete = true};
   PreparedClaim perhaps = claim;
   forget_boot(claim);

@@ -66,7 +66,7 @@ struct ReconcileTest : testing::Test {
       {{kSriov}, "/dp"}};
 };
 
-TEST_F(ReconcileTest, FilesThatNobodyOwnsAreRemovedAndOthersStay) {
+TEST_F(ReconcileTest, RemovesUnownedFilesOnly) {
   const PreparedClaim& claim = put();
   put_spec(claim.uid, claim.uid + "-0000-03-00-2");
   put_spec("pod-uid-1", "pod-uid-1");
@@ -89,7 +89,7 @@ TEST_F(ReconcileTest, FilesThatNobodyOwnsAreRemovedAndOthersStay) {
 }
 
 // Red when a pod's spec is removed that a record does not tell of: its containers could not start again.
-TEST_F(ReconcileTest, WhereARecordDoesNotKnowItsPodsTheirSpecsStay) {
+TEST_F(ReconcileTest, KeepsSpecsOfUnknownPods) {
   put().name = "?";
   put_spec("some-pod", "some-pod");
   put_spec("lost", "lost-0000-03-00-3");
@@ -100,7 +100,7 @@ TEST_F(ReconcileTest, WhereARecordDoesNotKnowItsPodsTheirSpecsStay) {
   EXPECT_TRUE(taken_back.empty()) << "nobody can be asked for it";
 }
 
-TEST_F(ReconcileTest, AClaimThatStandsIsLeftAlone) {
+TEST_F(ReconcileTest, LeavesAnExistingClaimAlone) {
   put();
   pass();
   wait(2 * Reconcile::kAbsentMin);
@@ -109,7 +109,7 @@ TEST_F(ReconcileTest, AClaimThatStandsIsLeftAlone) {
 }
 
 // Red when an absent claim alone releases: its containers may run on after a forced deletion.
-TEST_F(ReconcileTest, AClaimThatIsGoneIsTakenBackWhenNobodyHasUsedItForLong) {
+TEST_F(ReconcileTest, UnpreparesADeletedClaimThatIsUnusedForLong) {
   put();
   cluster.remove(kube::kResourceClaims, "claim-1", "ns");
   node.user = "process 7 (qemu)";
@@ -129,7 +129,7 @@ TEST_F(ReconcileTest, AClaimThatIsGoneIsTakenBackWhenNobodyHasUsedItForLong) {
   EXPECT_EQ(taken_back, std::vector<std::string>{"claim-1"});
 }
 
-TEST_F(ReconcileTest, AnotherClaimOfThatNameIsNotIt) {
+TEST_F(ReconcileTest, IgnoresAnotherClaimOfTheName) {
   PreparedClaim claim = put();
   prepared.clear();
   claim.uid = "of-before";
@@ -141,7 +141,7 @@ TEST_F(ReconcileTest, AnotherClaimOfThatNameIsNotIt) {
 
 // Red when any devices of the driver count as those on record: a claim that stands is allocated anew, elsewhere as well,
 // and what it had here would be kept from everybody for as long as it stands.
-TEST_F(ReconcileTest, AClaimThatHasOtherDevicesByNowHasNotThese) {
+TEST_F(ReconcileTest, AReallocatedClaimDoesNotHoldItsFormerDevices) {
   PreparedClaim& claim = put();
   claim.devices[0].pool = "node-of-before";
   pass();
@@ -149,7 +149,7 @@ TEST_F(ReconcileTest, AClaimThatHasOtherDevicesByNowHasNotThese) {
   EXPECT_FALSE(taken_back.empty());
 }
 
-TEST_F(ReconcileTest, WhatCannotBeAskedChangesNothing) {
+TEST_F(ReconcileTest, ChangesNothingWithoutAnAnswer) {
   put();
   cluster.deny("resourceclaims");
   pass();
@@ -159,7 +159,7 @@ TEST_F(ReconcileTest, WhatCannotBeAskedChangesNothing) {
 }
 
 // Red when a load balancer without a server says that claims are gone.
-TEST_F(ReconcileTest, ANotFoundWithoutAStatusChangesNothing) {
+TEST_F(ReconcileTest, ChangesNothingForANotFoundWithoutAStatus) {
   put();
   cluster.on_request = [](const fake::Request&) -> std::optional<kube::Failure> {
     return kube::Failure{.code = Errc::kNotFound, .http_status = 404, .what = "default backend - 404"};
@@ -171,7 +171,7 @@ TEST_F(ReconcileTest, ANotFoundWithoutAStatusChangesNothing) {
   EXPECT_TRUE(taken_back.empty());
 }
 
-TEST_F(ReconcileTest, AClaimThatComesBackWasNotAway) {
+TEST_F(ReconcileTest, AClaimThatReturnsWasNotDeleted) {
   const PreparedClaim claim = put();
   cluster.on_request = [](const fake::Request&) -> std::optional<kube::Failure> {
     return kube::Failure{
@@ -185,7 +185,7 @@ TEST_F(ReconcileTest, AClaimThatComesBackWasNotAway) {
   EXPECT_TRUE(taken_back.empty());
 }
 
-TEST_F(ReconcileTest, AfterAnotherBootFilesAreThereAgainButForWhatIsToBeBound) {
+TEST_F(ReconcileTest, RestoresFilesAfterAnotherBootExceptForBoundDevices) {
   put("standing").is_complete = false;
   pass();
   EXPECT_EQ(written, std::vector<std::string>{"standing"});

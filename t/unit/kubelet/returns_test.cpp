@@ -34,7 +34,7 @@ struct ReturnsTest : PreparerWorld {
 };
 
 // Red when such a device stays offered: its next pod would wait for ever, and for a pod that has ended.
-TEST_F(ReturnsTest, ADeviceThatCouldNotBeGivenBackIsWithheldUntilTheDaemonHasGivenItBack) {
+TEST_F(ReturnsTest, WithholdsADeviceUntilItIsRestored) {
   const ClaimText text = stuck();
   const PrepareRequest first = request(text);
   EXPECT_NE(unprepare(first)->find(kOpen), std::string::npos);
@@ -58,7 +58,7 @@ TEST_F(ReturnsTest, ADeviceThatCouldNotBeGivenBackIsWithheldUntilTheDaemonHasGiv
   EXPECT_EQ(error_of_next(), "");
 }
 
-TEST_F(ReturnsTest, TheDaemonTriesEverMoreSeldomAndAlsoAfterARestart) {
+TEST_F(ReturnsTest, RetriesAtGrowingIntervalsAlsoAfterARestart) {
   const ClaimText text = stuck();
   unprepare(request(text));
   remove(text);
@@ -81,7 +81,7 @@ TEST_F(ReturnsTest, TheDaemonTriesEverMoreSeldomAndAlsoAfterARestart) {
 }
 
 // Red when a claim that is prepared again and fails again waits as long as the failure of before did.
-TEST_F(ReturnsTest, AFailureAfterTheClaimWasPreparedAgainStartsWithAnImmediateQuery) {
+TEST_F(ReturnsTest, QueriesImmediatelyForAFailureAfterAnotherPrepare) {
   const ClaimText text = stuck();
   unprepare(request(text));
   scheduler.advance(Returns::kMax * 3 + Returns::kFirst);  // the next query is minutes away
@@ -94,7 +94,7 @@ TEST_F(ReturnsTest, AFailureAfterTheClaimWasPreparedAgainStartsWithAnImmediateQu
   EXPECT_EQ(withheld.size(), 1u);
 }
 
-TEST_F(ReturnsTest, AClaimThatExistsIsLeftToItsKubelet) {
+TEST_F(ReturnsTest, LeavesAnExistingClaimToItsKubelet) {
   const ClaimText text = stuck();
   unprepare(request(text));
   const size_t before = restores();
@@ -112,7 +112,7 @@ TEST_F(ReturnsTest, AClaimThatExistsIsLeftToItsKubelet) {
 }
 
 // The API server's silence frees nothing, and withholds nothing.
-TEST_F(ReturnsTest, WhatTheServerDoesNotSayChangesNothing) {
+TEST_F(ReturnsTest, ChangesNothingWithoutTheServersAnswer) {
   const ClaimText text = stuck();
   unprepare(request(text));
   cluster.deny("resourceclaims");
@@ -123,7 +123,7 @@ TEST_F(ReturnsTest, WhatTheServerDoesNotSayChangesNothing) {
 }
 
 // A claim that went while kubelet or node were down: no kubelet asks for it.
-TEST_F(ReturnsTest, AClaimThatIsGoneAndNobodyAskedForIsWithheldAtOnce) {
+TEST_F(ReturnsTest, WithholdsADeviceOfADeletedClaimImmediately) {
   const ClaimText text = put(claim(1, "0000-03-00-2"));
   EXPECT_EQ(prepare(text)->error, "");
   node.user = "process 7 (qemu)";
@@ -142,7 +142,7 @@ TEST_F(ReturnsTest, AClaimThatIsGoneAndNobodyAskedForIsWithheldAtOnce) {
 }
 
 // Red when the refusal names a pod that has ended: the claim of the holder is asked for first.
-TEST_F(ReturnsTest, ARefusalIsTrueAlsoWhereNobodyHasNoticedYetThatTheClaimIsGone) {
+TEST_F(ReturnsTest, ARefusalNamesADeletedClaim) {
   const ClaimText text = put(claim(1, "0000-03-00-2"));
   EXPECT_EQ(prepare(text)->error, "");
   EXPECT_NE(error_of_next().find("when that claim's pod has ended"), std::string::npos);
@@ -154,7 +154,7 @@ TEST_F(ReturnsTest, ARefusalIsTrueAlsoWhereNobodyHasNoticedYetThatTheClaimIsGone
 }
 
 // The record is damaged: CDI specs have the uid of the claim, and not its name.
-TEST_F(ReturnsTest, WhereTheRecordIsLostAListShowsWhichClaimsAreGone) {
+TEST_F(ReturnsTest, FindsDeletedClaimsByAListWithoutTheRecord) {
   const ClaimText gone = put(claim(1, "0000-03-00-2")), there = put(claim(2, "0000-03-00-3"));
   EXPECT_EQ(prepare(gone)->error, "");
   EXPECT_EQ(prepare(there)->error, "");
@@ -172,7 +172,7 @@ TEST_F(ReturnsTest, WhereTheRecordIsLostAListShowsWhichClaimsAreGone) {
 }
 
 // A kubelet that prepares the claim again, for the next pod, has it.
-TEST_F(ReturnsTest, AClaimThatIsPreparedAgainIsNotTakenBack) {
+TEST_F(ReturnsTest, DoesNotUnprepareAClaimPreparedAgain) {
   const ClaimText text = stuck();
   unprepare(request(text));
   node.on_step = nullptr;
@@ -183,7 +183,7 @@ TEST_F(ReturnsTest, AClaimThatIsPreparedAgainIsNotTakenBack) {
 }
 
 // Red when the answer to a question of before counts for a claim that the kubelet has prepared again meanwhile: its pod would lose the device.
-TEST_F(ReturnsTest, AnAnswerThatComesAfterAClaimIsPreparedAgainTakesNothingBack) {
+TEST_F(ReturnsTest, IgnoresAnAnswerFromBeforeAnotherPrepare) {
   const ClaimText text = stuck();
   unprepare(request(text));
   node.on_step = nullptr;

@@ -50,7 +50,7 @@ PreparedDevice recalled(const std::string& entry, const std::string& share_id = 
 }
 
 // Red when a link is known by its entry's name alone, and is then another device than the one that is asked for.
-TEST(Safety, WhatIsRecalledOfALinkKeepsItFromOthers) {
+TEST(Safety, ARestoredLinkIsNotReleasedToOthers) {
   constexpr const char* kShare = "01234567-89ab-cdef-0123-456789abcdef";
   const PreparedDevice whole = recalled("br0-whole"), shared = recalled("br0-macvlan", kShare);
   EXPECT_TRUE(conflict(of_link("br0", "-whole", true), whole));
@@ -64,7 +64,7 @@ TEST(Safety, WhatIsRecalledOfALinkKeepsItFromOthers) {
   EXPECT_FALSE(conflict(of_link("br", "-whole", true), of_link("br-lan", "", true))) << "known by its device";
 }
 
-TEST(Safety, TheRulesOfCountersHoldWithoutCounters) {
+TEST(Safety, AppliesCounterRulesWithoutCounters) {
   const std::string pf = "0000-03-00-0", vf = "0000-03-00-2", other = "0000-03-00-3";
   PreparedDevice admin = persona(vf, "", true);
   admin.is_admin = true;
@@ -99,7 +99,7 @@ TEST(Safety, TheRulesOfCountersHoldWithoutCounters) {
 }
 
 // A switch would forward to one of the two.
-TEST(Safety, NoTwoFunctionsOfAPfGetTheSameMacAddress) {
+TEST(Safety, FunctionsOfAPfHaveDistinctMacAddresses) {
   constexpr const char *kMac = "02:00:00:00:00:0a", *kPf = "0000:03:00.0";
   const auto on = [](const std::string& pci, const std::string& pf) {
     PreparedDevice out{
@@ -170,7 +170,7 @@ TEST(Safety, NoTwoFunctionsOfAPfGetTheSameMacAddress) {
             "");
 }
 
-TEST(Safety, NamesTheClaimThatHoldsIt) {
+TEST(Safety, NamesTheClaimThatHoldsTheDevice) {
   const PreparedDevice macvlan = persona("0000-03-00-2", "-macvlan", false, "g"),
                        ipvlan = persona("0000-03-00-2", "-ipvlan", false, "g");
   PreparedClaims prepared;
@@ -184,7 +184,7 @@ TEST(Safety, NamesTheClaimThatHoldsIt) {
   EXPECT_EQ(refusal(holder, macvlan, known, prepared), "") << "its own record counts for nothing";
 }
 
-TEST(Safety, SaysWhyADeviceIsNotHandedOver) {
+TEST(Safety, NamesTheReasonForARefusal) {
   struct Case {
     const char* says;
     std::function<void(KnownEntry&)> spoil;
@@ -219,7 +219,7 @@ TEST(Safety, SaysWhyADeviceIsNotHandedOver) {
 }
 
 // Red when a pod's sandbox fails for ever because the kernel does not move the interface.
-TEST(Safety, AnInterfaceThatTheKernelDoesNotMoveIsRefusedForANetworkThatMovesIt) {
+TEST(Safety, RefusesAMovingNetworkForAnImmovableInterface) {
   PreparedDevice device = of_sriov("0000-03-00-2");
   device.interface = "eth2";
   device.holding.is_exclusive = true;
@@ -240,7 +240,7 @@ TEST(Safety, AnInterfaceThatTheKernelDoesNotMoveIsRefusedForANetworkThatMovesIt)
   for (const PreparedDevice* one : {&admin, &machine, &shared}) EXPECT_EQ(immovable_refusal(*one, look), "");
 }
 
-TEST(Safety, AnotherFunctionBehindTheAddressIsAnotherDevice) {
+TEST(Safety, DistinguishesAnotherFunctionAtTheAddress) {
   const KnownEntry known = sample::vf("0000-03-00-2");
   PreparedDevice device = of_sriov("0000-03-00-2");
   device.identity = {"8086", "10ca", "0000:03:00.0"};
@@ -254,7 +254,7 @@ TEST(Safety, AnotherFunctionBehindTheAddressIsAnotherDevice) {
   EXPECT_EQ(refusal(device, known, same), "") << "a checkpoint of others does not know it";
 }
 
-TEST(Safety, AnRdmaDeviceMovesOnlyWhereEachHasOneNamespace) {
+TEST(Safety, MovesAnRdmaDeviceOnlyInExclusiveMode) {
   const KnownEntry known = sample::vf("0000-03-00-2");
   PreparedDevice device = of_sriov("0000-03-00-2");
   const DeviceSnapshot shared{.is_rdma_shared = true};
@@ -266,7 +266,7 @@ TEST(Safety, AnRdmaDeviceMovesOnlyWhereEachHasOneNamespace) {
   EXPECT_EQ(refusal(device, known, {}), "");
 }
 
-TEST(Safety, WhatStandsOnTheInterfaceIsTheHosts) {
+TEST(Safety, RefusesAnInterfaceWithUppers) {
   KnownEntry known = sample::vf("0000-03-00-2");
   PreparedDevice device = of_sriov("0000-03-00-2");
   device.interface = "eth2";
@@ -281,7 +281,7 @@ TEST(Safety, WhatStandsOnTheInterfaceIsTheHosts) {
 }
 
 // An interface of the host on a vDPA device can appear after discovery.
-TEST(Safety, AVdpaDeviceThatTheHostUsesIsTheHosts) {
+TEST(Safety, RefusesAVdpaDeviceThatTheHostUses) {
   KnownEntry known = sample::vf("0000-03-00-2");
   const PreparedDevice device = of_sriov("0000-03-00-2");
   DeviceSnapshot look{.vdpas = {{"vdpa1", "virtio", ""}, {"vdpa0", "vhost", "/dev/vhost-vdpa-3"}}};
@@ -298,7 +298,7 @@ TEST(Safety, AVdpaDeviceThatTheHostUsesIsTheHosts) {
 }
 
 // A VF comes back under its name in the pod when the sandbox ends without DEL. The other one then cannot come back under its own.
-TEST(Safety, AnInterfaceIsNotCalledInItsPodAsAnotherOneIsOnTheHost) {
+TEST(Safety, RefusesTheNameOfAHostInterfaceInThePod) {
   PreparedDevice device = of_sriov("0000-03-00-2"), other = of_sriov("0000-03-00-3");
   device.pci = "0000:03:00.2", other.pci = "0000:03:00.3";
   device.interface = "enp3s0v0", other.interface = "enp3s0v1";
@@ -333,7 +333,7 @@ TEST(Safety, AnInterfaceIsNotCalledInItsPodAsAnotherOneIsOnTheHost) {
 
 // A companion behind a plugin that moves nothing would change an interface that the pod has already. Red for each driver for
 // programs in user space, as the VFIO that the claim asks for is another rule (kubelet/cni/definition.cpp).
-TEST(Safety, NoCompanionRunsForAFunctionThatIsNotMoved) {
+TEST(Safety, RunsNoCompanionForAnImmovableFunction) {
   PreparedDevice device = of_sriov("0000-03-00-2");
   device.pci = "0000:03:00.2";
   device.config = {.nad_namespace = "ns", .nad_name = "nad"};
@@ -347,7 +347,7 @@ TEST(Safety, NoCompanionRunsForAFunctionThatIsNotMoved) {
   }
 }
 
-TEST(Safety, ANetworkThatCannotBeReadMayGiveAnyAddress) {
+TEST(Safety, AnUnreadableNetworkMaySetAnyAddress) {
   PreparedDevice device = of_sriov("0000-03-00-2");
   device.network =
       R"({"type":"sriov","mac":"02:00:00:00:00:01","x":")" + std::string(kNetworkBytesMax, 'x') + "\"}";

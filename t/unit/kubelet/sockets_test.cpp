@@ -19,7 +19,7 @@ const SocketDirectories kOfKubelet = {.plugins = "/var/lib/kubelet/plugins",
                                       .registrar = "/var/lib/kubelet/plugins_registry"};
 const std::string kUid = "0b1d3c5e-7777-4f4f-8e8e-123456789abc";
 
-TEST(KubeletSockets, AreWhereThePeersAre) {
+TEST(KubeletSockets, AreAtTheKubeletsPaths) {
   const auto paths = socket_paths(kOfKubelet, "sriovnetwork.k8snetworkplumbingwg.io", "");
   ASSERT_TRUE(paths);
   EXPECT_EQ(paths->service, "/var/lib/kubelet/plugins/sriovnetwork.k8snetworkplumbingwg.io/dra.sock");
@@ -27,7 +27,7 @@ TEST(KubeletSockets, AreWhereThePeersAre) {
             "/var/lib/kubelet/plugins_registry/sriovnetwork.k8snetworkplumbingwg.io-reg.sock");
 }
 
-TEST(KubeletSockets, OfAPodHaveItsUidWhereThereIsRoom) {
+TEST(KubeletSockets, ContainThePodsUidIfItFits) {
   const auto paths = socket_paths(kOfKubelet, "dra.networking", kUid);
   ASSERT_TRUE(paths);
   EXPECT_EQ(paths->service, "/var/lib/kubelet/plugins/dra.networking/dra-" + kUid + ".sock");
@@ -40,7 +40,7 @@ TEST(KubeletSockets, OfAPodHaveItsUidWhereThereIsRoom) {
   EXPECT_TRUE(hashed->registration.ends_with("-reg.sock"));
 }
 
-TEST(KubeletSockets, PathsThatNoSocketCanHaveAreRefused) {
+TEST(KubeletSockets, RefusePathsTooLongForASocket) {
   const auto paths =
       socket_paths({.plugins = "/" + std::string(100, 'p'), .registrar = "/r"}, "d.example", "");
   ASSERT_FALSE(paths);
@@ -70,7 +70,7 @@ struct SilentOthers : testing::Test {
   const SocketPaths own = *socket_paths(at, "d.example", "new");
 };
 
-TEST_F(SilentOthers, AreRemovedAndNothingElse) {
+TEST_F(SilentOthers, RemovesSilentSocketsOnly) {
   for (const std::string& name :
        {at.registrar + "/d.example-old-reg.sock", at.registrar + "/d.example-reg.sock",
         at.registrar + "/other.example-reg.sock", own.folder + "/dra.sock", own.folder + "/dra-old.sock",
@@ -85,7 +85,7 @@ TEST_F(SilentOthers, AreRemovedAndNothingElse) {
   EXPECT_EQ(left, (std::set<std::string>{"other.example-reg.sock", "other.sock", "dra-file.sock"}));
 }
 
-TEST_F(SilentOthers, AreFoundBesideThousandsOfFilesOfOtherDrivers) {
+TEST_F(SilentOthers, FindsThemAmongThousandsOfForeignFiles) {
   for (int i = 0; i < 5'000; ++i) std::ofstream(at.registrar + "/other-" + std::to_string(i) + "-reg.sock");
   socket_at(at.registrar + "/d.example-old-reg.sock");
   const auto removed = remove_silent_others(at, "d.example", own);
@@ -93,7 +93,7 @@ TEST_F(SilentOthers, AreFoundBesideThousandsOfFilesOfOtherDrivers) {
   EXPECT_FALSE(std::filesystem::exists(at.registrar + "/d.example-old-reg.sock"));
 }
 
-TEST_F(SilentOthers, OneThatAnswersServesTheDriver) {
+TEST_F(SilentOthers, AnAnsweringSocketServesTheDriver) {
   const std::string path = at.registrar + "/d.example-old-reg.sock";
   const reactor::Descriptor other = socket_at(path);
   const auto removed = remove_silent_others(at, "d.example", own);

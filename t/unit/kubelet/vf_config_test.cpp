@@ -22,7 +22,7 @@ VfConfig config_of(Json::Array configs, const std::string& request = "vf") {
   return configs_of(std::move(configs)).value().of(request).value();
 }
 
-TEST(VfConfigs, AllFieldsAreHonoured) {
+TEST(VfConfigs, HonourAllFields) {
   const VfConfig all = config_of({config({{"driver", "vfio-pci"},
                                           {"ifName", "net1"},
                                           {"netAttachDefName", "fast"},
@@ -38,7 +38,7 @@ std::string why_not(Json::Array configs) {
   return found ? "" : found.error().what;
 }
 
-TEST(VfConfigs, AClaimAddsToItsClassAndChangesNothingOfIt) {
+TEST(VfConfigs, AClaimOnlyAddsToItsClass) {
   const Json claims = config({{"ifName", "mine"}});
   const Json classes = config({{"addVhostMount", true}, {"driver", "vfio-pci"}}, {}, "FromClass");
   for (const Json::Array& order : {Json::Array{claims, classes}, Json::Array{classes, claims}}) {
@@ -67,7 +67,7 @@ TEST(VfConfigs, AClaimAddsToItsClassAndChangesNothingOfIt) {
 
 // Red when a configuration that was meant for the device's driver, and names another one, is ignored without a word; when one that is for
 // another driver's device, or another vendor's, is reported.
-TEST(VfConfigs, AConfigurationForAnotherDriverThatWasMeantForUsIsNamed) {
+TEST(VfConfigs, NamesAConfigurationWithAMisspelledDriver) {
   const Json gpu = Json::Object{
       {"source", "FromClaim"},
       {"requests", Json::Array{}},
@@ -107,7 +107,7 @@ TEST(VfConfigs, AConfigurationForAnotherDriverThatWasMeantForUsIsNamed) {
       << "another device of the claim is of that driver";
 }
 
-TEST(VfConfigs, RequestsChooseWhoIsMeant) {
+TEST(VfConfigs, SelectRequests) {
   struct Case {
     Json::Array requests;
     const char* request;
@@ -124,13 +124,13 @@ TEST(VfConfigs, RequestsChooseWhoIsMeant) {
         << one.request;
 }
 
-TEST(VfConfigs, OtherDriversSayTheirOwn) {
+TEST(VfConfigs, IgnoreOtherDrivers) {
   Json other = config({{"ifName", "x"}}, {}, "FromClaim", "gpu.example.com");
   other.set("opaque", Json::Object{{"driver", "gpu.example.com"}, {"parameters", Json::Object{{"any", 1}}}});
   EXPECT_EQ(config_of({other}), VfConfig{});
 }
 
-TEST(VfConfigs, AClaimChoosesAmongDefinitionsOfItsOwnNamespaceOnly) {
+TEST(VfConfigs, AClaimSelectsDefinitionsOfItsNamespaceOnly) {
   const Json classes =
       config({{"netAttachDefName", "infra"}, {"netAttachDefNamespace", "kube-system"}}, {}, "FromClass");
   EXPECT_EQ(config_of({classes}).nad_namespace, "kube-system");
@@ -145,7 +145,7 @@ TEST(VfConfigs, AClaimChoosesAmongDefinitionsOfItsOwnNamespaceOnly) {
 }
 
 // Users of a namespace can write the definitions that are there, whichever name a class gives.
-TEST(VfConfigs, ADefinitionIsAnAdministratorsOnlyInAnotherNamespaceThatTheClassNames) {
+TEST(VfConfigs, OnlyAClassSelectsDefinitionsOfOtherNamespaces) {
   const auto by_class = [](const char* namespace_) {
     return config({{"netAttachDefName", "infra"}, {"netAttachDefNamespace", namespace_}}, {}, "FromClass");
   };
@@ -155,7 +155,7 @@ TEST(VfConfigs, ADefinitionIsAnAdministratorsOnlyInAnotherNamespaceThatTheClassN
   EXPECT_FALSE(config_of({config({{"netAttachDefName", "infra"}})}).is_nad_administrators);
 }
 
-TEST(VfConfigs, WhatIsNotUnderstoodPreparesNothing) {
+TEST(VfConfigs, AnInvalidConfigurationPreparesNothing) {
   struct Case {
     Json::Object parameters;
     const char* says;
@@ -200,12 +200,12 @@ TEST(VfConfigs, WhatIsNotUnderstoodPreparesNothing) {
   }
 }
 
-TEST(VfConfigs, AnInterfacesNameHasLettersDigitsAndThreeMarks) {
+TEST(VfConfigs, CheckInterfaceNames) {
   for (const char* name : {"net1", "Net-1", "1st", "a_b", "eth1.100", "fifteen-bytes-a"})
     EXPECT_TRUE(configs_of({config({{"ifName", name}})})) << name;
 }
 
-TEST(VfConfigs, AnotherKindOrFormIsRefused) {
+TEST(VfConfigs, RefuseOtherKinds) {
   const auto refused = [](Json parameters, const char* says) {
     Json one = config({});
     one.set("opaque", Json::Object{{"driver", sample::kSriov}, {"parameters", std::move(parameters)}});
@@ -223,7 +223,7 @@ TEST(VfConfigs, AnotherKindOrFormIsRefused) {
   fixture::expect_golden(configs_of({formless}).error().what);
 }
 
-TEST(VfConfigs, OneForARequestThatIsNotOursIsUnderstoodToo) {
+TEST(VfConfigs, DecodeConfigurationsForForeignRequests) {
   EXPECT_FALSE(configs_of({config({{"driver", "igb_uio"}}, {"nobody"})}));
 }
 

@@ -21,7 +21,7 @@ T at(const std::string& bytes, size_t offset) {
 }
 
 // struct nlmsghdr, struct ifinfomsg, and three nested attributes around struct ifla_vf_mac.
-TEST(VfMac, TheRequestIsASetlinkWithOneVf) {
+TEST(VfMac, SendsOneSetlinkForOneVf) {
   const std::string bytes = encode_vf_mac({.ifindex = 7, .index = 3}, "02:00:00:ab:cd:ef");
   ASSERT_EQ(bytes.size(), NLMSG_LENGTH(sizeof(ifinfomsg)) + 3 * NLA_HDRLEN + sizeof(ifla_vf_mac));
   const auto header = at<nlmsghdr>(bytes, 0);
@@ -41,7 +41,7 @@ TEST(VfMac, TheRequestIsASetlinkWithOneVf) {
   EXPECT_EQ(std::memcmp(value.mac, "\x02\x00\x00\xab\xcd\xef\x00\x00", 8), 0);
 }
 
-TEST(OwnMac, TheRequestIsASetlinkOfOneInterface) {
+TEST(OwnMac, SendsOneSetlinkForOneInterface) {
   const std::string bytes = encode_own_mac(9, "02:00:00:ab:cd:ef");
   ASSERT_EQ(bytes.size(), NLMSG_LENGTH(sizeof(ifinfomsg)) + NLA_HDRLEN + NLA_ALIGN(6));
   EXPECT_EQ(at<nlmsghdr>(bytes, 0).nlmsg_len, bytes.size());
@@ -56,7 +56,7 @@ TEST(OwnMac, TheRequestIsASetlinkOfOneInterface) {
 }
 
 // The kernel's own answers: the loopback has no VFs, and there is no interface with that number.
-TEST(VfMac, TheKernelsRefusalIsSaid) {
+TEST(VfMac, ReturnsTheKernelsRefusal) {
   for (const int ifindex : {1, 0x7fffffff}) {
     const auto written = write_vf_mac({.ifindex = ifindex, .index = 0}, "02:00:00:00:00:01");
     ASSERT_FALSE(written);
@@ -67,7 +67,7 @@ TEST(VfMac, TheKernelsRefusalIsSaid) {
   EXPECT_TRUE(read_vf_macs(1).value().empty());
 }
 
-TEST(VfMac, ATextThatIsNoAddressIsRefusedAndNoBufferIsOverrun) {
+TEST(VfMac, RefusesInvalidAddressesWithoutAnOverrun) {
   const std::string infiniband = "00:00:10:49:fe:80:00:00:00:00:00:00:00:11:22:33:44:55:66:77";
   const std::string own = encode_own_mac(9, infiniband),
                     vf = encode_vf_mac({.ifindex = 7, .index = 3}, infiniband);
@@ -81,7 +81,7 @@ TEST(VfMac, ATextThatIsNoAddressIsRefusedAndNoBufferIsOverrun) {
   EXPECT_EQ(write_own_mac(1, std::string(kNoMac)).error().code, Errc::kInvalid);
 }
 
-TEST(VfMac, NoAddressIsGivenToASecondVf) {
+TEST(VfMac, RefusesAnAddressOfAnotherVf) {
   const std::map<int, std::string> macs = {{0, "02:00:00:00:00:0a"}, {3, std::string(kNoMac)}};
   EXPECT_TRUE(check_unused(macs, 3, "02:00:00:00:00:0b").ok());
   EXPECT_TRUE(check_unused(macs, 0, "02:00:00:00:00:0a").ok());
@@ -90,7 +90,7 @@ TEST(VfMac, NoAddressIsGivenToASecondVf) {
   fixture::expect_golden(taken.error().what);
 }
 
-TEST(VfMac, WhatThePfReportsAfterwardsDecides) {
+TEST(VfMac, VerifiesThePfsReport) {
   using Macs = Result<std::map<int, std::string>>;
   const std::string mac = "02:00:00:00:00:0a";
   EXPECT_TRUE(check_reported(Macs({{3, mac}}), 3, mac).ok());

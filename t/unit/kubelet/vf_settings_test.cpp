@@ -39,7 +39,7 @@ Result<Unit> restore(FakePf& pf, const VfConfig& original, const OwnAddresses& o
   return restore_vf_settings(pf.kernel(), kVf, original, own, [] { return Result<Unit>(Unit{}); });
 }
 
-TEST(VfSettings, WhateverAPodHadTheVfIsAsBefore) {
+TEST(VfSettings, RestoresAVfAfterAnyChange) {
   FakePf pf;
   pf.vf = of_a_pod();
   ASSERT_TRUE(restore(pf, fresh()).ok());
@@ -50,7 +50,7 @@ TEST(VfSettings, WhateverAPodHadTheVfIsAsBefore) {
 }
 
 // Drivers answer EOPNOTSUPP also where the value is the one that they have.
-TEST(VfSettings, OnlyWhatDiffersIsWritten) {
+TEST(VfSettings, WritesOnlyDifferences) {
   FakePf pf;
   for (int type = 0; type < 32; ++type) pf.refused.insert(type);
   EXPECT_TRUE(restore(pf, fresh()).ok());
@@ -63,7 +63,7 @@ TEST(VfSettings, OnlyWhatDiffersIsWritten) {
   EXPECT_EQ(pf.vf, fresh());
 }
 
-TEST(VfSettings, EachSettingAloneIsSeenAndGivenBack) {
+TEST(VfSettings, DetectsAndRestoresEachSetting) {
   const VfConfig before = fresh(), pod = of_a_pod();
   const auto each = [&](const auto& change) {
     FakePf pf;
@@ -90,7 +90,7 @@ TEST(VfSettings, EachSettingAloneIsSeenAndGivenBack) {
   EXPECT_EQ(pf.vf, tagged) << "the protocol of a tag";
 }
 
-TEST(VfSettings, OfInfinibandTheGuids) {
+TEST(VfSettings, RestoresGuidsOfInfiniband) {
   FakePf pf;
   pf.vf = {.mac = "00:00:00:00:00:00",
            .vlan_protocol = "",
@@ -108,7 +108,7 @@ TEST(VfSettings, OfInfinibandTheGuids) {
 
 // igb, ixgbe, i40e, ice and bnxt report what the VF has asked for where the PF has set none. Red when that counts as a pod's setting: each
 // write resets the VF of i40e and ice, and the PF enforces what it has written.
-TEST(VfSettings, TheVfsOwnAddressIsNoSettingOfAPod) {
+TEST(VfSettings, IgnoresTheVfsOwnAddress) {
   const OwnAddresses own{.mac = "02:00:00:00:00:0a", .guid = ""};
   for (const bool refuses_zeros : {false, true}) {
     FakePf pf;
@@ -132,7 +132,7 @@ TEST(VfSettings, TheVfsOwnAddressIsNoSettingOfAPod) {
 }
 
 // qede reports the link's speed where nothing is limited. Red when a link that comes up beneath a pod keeps its claim on record for good.
-TEST(VfSettings, ARateOfTheLinksSpeedIsNoLimit) {
+TEST(VfSettings, ARateOfTheLinkSpeedIsNoLimit) {
   constexpr VfOfInterface kUp{.ifindex = 7, .index = 3, .speed_mbps = 25'000};
   const auto restore_to = [](FakePf& pf, uint32_t rate, const VfOfInterface& vf) {
     VfConfig was = fresh();
@@ -157,7 +157,7 @@ TEST(VfSettings, ARateOfTheLinksSpeedIsNoLimit) {
 }
 
 // ib-sriov-cni's DEL leaves the interface's GUID, or ones where that was zeros; mlx5 takes no zeros. Red when it cannot be unprepared then.
-TEST(VfSettings, AGuidThatWasNotSetIsNotSetToZeros) {
+TEST(VfSettings, DoesNotSetAnUnsetGuidToZero) {
   const std::string zeros = "00:00:00:00:00:00:00:00", ones = "ff:ff:ff:ff:ff:ff:ff:ff";
   const OwnAddresses own{.mac = "", .guid = "0c:42:a1:03:00:00:00:01"};
   VfConfig before = fresh();
@@ -179,7 +179,7 @@ TEST(VfSettings, AGuidThatWasNotSetIsNotSetToZeros) {
 }
 
 // Red when a driver that refuses, or does not do what it acknowledges, is believed.
-TEST(VfSettings, WhatCannotBeGivenBackIsNamed) {
+TEST(VfSettings, NamesSettingsThatCannotBeRestored) {
   FakePf pf;
   pf.vf = of_a_pod();
   pf.refused = {IFLA_VF_TRUST};
@@ -194,7 +194,7 @@ TEST(VfSettings, WhatCannotBeGivenBackIsNamed) {
   EXPECT_TRUE(restore(pf, fresh()).ok()) << "and the next try does it";
 }
 
-TEST(VfSettings, WhatThePfDoesNotReportIsNotCompared) {
+TEST(VfSettings, IgnoresSettingsThatThePfDoesNotReport) {
   FakePf pf;
   VfConfig before = fresh();
   before.trust.reset(), before.min_rate_mbps.reset(), before.max_rate_mbps.reset(), before.link_state.clear();
@@ -210,7 +210,7 @@ TEST(VfSettings, WhatThePfDoesNotReportIsNotCompared) {
       << restored.error().what;
 }
 
-TEST(VfSettings, NothingIsWrittenOfAFunctionThatIsOpenOrOfAVfThatIsGone) {
+TEST(VfSettings, WritesNothingForAnOpenOrMissingFunction) {
   FakePf pf;
   pf.vf = of_a_pod();
   const auto busy = [] { return Result<Unit>(Error{Errc::kBusy, "process 7 has it open"}); };
@@ -223,7 +223,7 @@ TEST(VfSettings, NothingIsWrittenOfAFunctionThatIsOpenOrOfAVfThatIsGone) {
 }
 
 // Red when what a VfConfig asks for is not what the PF has afterwards, or anything else of the VF changes.
-TEST(VfSettings, ANetworkSetsTheFieldsThatItHas) {
+TEST(VfSettings, ANetworkSetsItsFields) {
   FakePf pf;
   const VfConfig wanted{.vlan = 100, .trust = true, .spoof_check = false, .min_rate_mbps = 10};
   ASSERT_TRUE(apply_vf_settings(pf.kernel(), kVf, wanted).ok());
@@ -249,7 +249,7 @@ TEST(VfSettings, ANetworkSetsTheFieldsThatItHas) {
 }
 
 // One request has VLAN, priority and protocol, and one both rates.
-TEST(VfSettings, ANetworksVlanIsUntaggedBy802Point1adAndARateKeepsTheOtherOne) {
+TEST(VfSettings, AnAdVlanIsUntaggedAndARateKeepsTheOther) {
   FakePf pf;
   pf.vf.vlan = 7, pf.vf.vlan_qos = 3, pf.vf.vlan_protocol = "802.1ad";
   pf.vf.min_rate_mbps = 20, pf.vf.max_rate_mbps = 900;
@@ -266,7 +266,7 @@ TEST(VfSettings, ANetworksVlanIsUntaggedBy802Point1adAndARateKeepsTheOtherOne) {
 }
 
 // Red when a driver that refuses, does not do what it acknowledges, or reports nothing is believed.
-TEST(VfSettings, ASettingOfANetworkThatThePfDoesNotMakeIsNamed) {
+TEST(VfSettings, NamesASettingThatThePfDoesNotApply) {
   FakePf pf;
   pf.refused = {IFLA_VF_TRUST}, pf.ignored = {IFLA_VF_VLAN};
   const auto applied = apply_vf_settings(pf.kernel(), kVf, {.vlan = 100, .trust = true});

@@ -16,7 +16,7 @@ Spec sample() {
                                  .mounts = {{"/a", "/b", {"ro", "bind"}}}}}}};
 }
 
-TEST(CdiSpec, IsReadBackAsItWasWritten) {
+TEST(CdiSpec, RoundTrips) {
   const auto text = encode_spec(sample());
   ASSERT_TRUE(text);
   const auto again = decode_spec(*text);
@@ -24,7 +24,7 @@ TEST(CdiSpec, IsReadBackAsItWasWritten) {
   EXPECT_EQ(*again, sample());
 }
 
-TEST(CdiSpec, DeclaresTheLowestVersionThatCarriesIt) {
+TEST(CdiSpec, DeclaresTheLowestSufficientVersion) {
   Spec spec{.kind = "example.com/vf", .devices = {{.name = "a", .edits = {.env = {"A=1"}}}}};
   EXPECT_EQ(version_of(spec), "0.3.0");
   spec.devices[0].name = "0a";
@@ -33,7 +33,7 @@ TEST(CdiSpec, DeclaresTheLowestVersionThatCarriesIt) {
   EXPECT_EQ(version_of(spec), "0.5.0");
 }
 
-TEST(CdiSpec, WhatARuntimeWouldRefuseIsNotWritten) {
+TEST(CdiSpec, RefusesContentThatARuntimeWouldRefuse) {
   struct Case {
     const char* what;
     std::function<void(Spec&)> spoil;
@@ -66,18 +66,18 @@ TEST(CdiSpec, WhatARuntimeWouldRefuseIsNotWritten) {
   }
 }
 
-TEST(CdiSpec, ASpecWithoutBoundIsNotWritten) {
+TEST(CdiSpec, RefusesATooLargeSpec) {
   Spec spec = sample();
   spec.devices[0].edits.env.push_back("A=" + std::string(kSpecBytesMax, 'x'));
   EXPECT_EQ(encode_spec(spec).error().code, Errc::kTooLarge);
 }
 
-TEST(CdiSpec, WhatIsNoSpecIsAnError) {
+TEST(CdiSpec, RefusesOtherTexts) {
   for (const char* text : {"", "[]", "{}", R"({"kind":"a.b/c","devices":[{}]})", "kind: a.b/c"})
     EXPECT_FALSE(decode_spec(text)) << text;
 }
 
-TEST(CdiSpec, NamesAreThoseOfCdiItself) {
+TEST(CdiSpec, NamesFollowCdi) {
   EXPECT_EQ(qualified_name("example.com/vf", "a-b"), "example.com/vf=a-b");
   EXPECT_EQ(transient_file("example.com/vf", "a-b"), "example.com-vf_a-b.yaml");
 }

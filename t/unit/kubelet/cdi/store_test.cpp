@@ -28,7 +28,7 @@ class CdiStore : public testing::Test {
   std::string root_;
 };
 
-TEST_F(CdiStore, ASpecIsReplacedAndRemoved) {
+TEST_F(CdiStore, ReplacesAndRemovesASpec) {
   ASSERT_TRUE(store().write(spec("1"), "uid-1"));
   ASSERT_TRUE(store().write(spec("2"), "uid-1"));
   ASSERT_TRUE(store().write(spec("3"), "uid-2"));
@@ -40,7 +40,7 @@ TEST_F(CdiStore, ASpecIsReplacedAndRemoved) {
   EXPECT_EQ(store().ids("example.com/vf").value(), (std::vector<std::string>{"uid-2"}));
 }
 
-TEST_F(CdiStore, OtherProgramsFilesAreNotOurs) {
+TEST_F(CdiStore, IgnoresFilesOfOtherPrograms) {
   ASSERT_TRUE(store().write(spec("1"), "uid-1"));
   for (const char* name : {"example.com-vf_uid-2.json", "example.com-vf_.yaml", "example.com-gpu_uid.yaml",
                            "example.com-vf_a b.yaml", ".example.com-vf_uid-3.yaml.tmp", "nvidia.yaml"})
@@ -48,7 +48,7 @@ TEST_F(CdiStore, OtherProgramsFilesAreNotOurs) {
   EXPECT_EQ(store().ids("example.com/vf").value(), (std::vector<std::string>{"uid-1"}));
 }
 
-TEST_F(CdiStore, WhatIsLeftOfAWriterThatDiedIsRemovedAndOthersFilesAreNot) {
+TEST_F(CdiStore, RemovesFilesOfADeadWriterOnly) {
   ASSERT_TRUE(store().write(spec("1"), "uid-1"));
   const std::vector<std::string> ours = {".example.com-vf_uid-1.yaml.tmp", ".example.com-vf_uid-3.yaml.tmp"};
   const std::vector<std::string> theirs = {".example.com-gpu_uid.yaml.tmp", ".nvidia.yaml.tmp", "x.tmp"};
@@ -60,7 +60,7 @@ TEST_F(CdiStore, WhatIsLeftOfAWriterThatDiedIsRemovedAndOthersFilesAreNot) {
   EXPECT_TRUE(store().read("example.com/vf", "uid-1"));
 }
 
-TEST_F(CdiStore, AnIdIsNoPath) {
+TEST_F(CdiStore, RefusesAnIdThatIsAPath) {
   for (const char* id : {"", "../x", "a/b", ".", "..", "a\nb"}) {
     EXPECT_EQ(store().write(spec("1"), id).error().code, Errc::kInvalid) << id;
     EXPECT_EQ(store().remove("example.com/vf", id).error().code, Errc::kInvalid) << id;
@@ -69,12 +69,12 @@ TEST_F(CdiStore, AnIdIsNoPath) {
   EXPECT_FALSE(fs::exists(root_ + "/cdi"));
 }
 
-TEST_F(CdiStore, WhereNoDirectoryIsThereIsNothing) {
+TEST_F(CdiStore, HandlesAMissingDirectory) {
   EXPECT_TRUE(store().ids("example.com/vf").value().empty());
   EXPECT_TRUE(store().remove("example.com/vf", "uid"));
 }
 
-TEST_F(CdiStore, AFileThatIsNoSpecIsNamed) {
+TEST_F(CdiStore, NamesAnInvalidFile) {
   fs::create_directory(root_ + "/cdi");
   std::ofstream(root_ + "/cdi/example.com-vf_uid.yaml") << "{";
   const auto read = store().read("example.com/vf", "uid");

@@ -42,7 +42,7 @@ std::string companion_of(std::string_view type, std::string_view members) {
 }
 
 // Facts of encoding/json: U+017F folds to s, U+212A to k, and escapes are decoded before the comparison.
-TEST(FoldedKey, IsTheOneOfGo) {
+TEST(FoldedKey, FoldsLikeGo) {
   EXPECT_EQ(folded_key("PCIBusID"), "pcibusid");
   EXPECT_EQ(folded_key("maſter"), "master");
   EXPECT_EQ(folded_key("linK"), "link");
@@ -50,7 +50,7 @@ TEST(FoldedKey, IsTheOneOfGo) {
   EXPECT_EQ(folded_key("straße"), "straße") << "a rune that folds to no ASCII letter";
 }
 
-TEST(CanonicalDefinition, AKeyThatGoReadsOtherwiseIsRefusedAtEveryDepth) {
+TEST(CanonicalDefinition, RefusesKeysThatGoReadsDifferentlyAtEveryDepth) {
   const auto all = rules({"sriov", "host-device", "macvlan", "own", "portmap"});
   const struct {
     std::string config, says;
@@ -83,7 +83,7 @@ TEST(CanonicalDefinition, AKeyThatGoReadsOtherwiseIsRefusedAtEveryDepth) {
 }
 
 // Every name of every table, in another spelling, in its own place and alone.
-TEST(CanonicalDefinition, NoTableHasAFieldThatAnotherSpellingReaches) {
+TEST(CanonicalDefinition, NoTableFieldIsReachableByAnotherSpelling) {
   const auto check = [](const PluginFields& plugin, bool is_ipam) {
     for (const Field& field : plugin.fields) {
       EXPECT_EQ(reserved_spelling(field.name), field.name) << "two tables spell it in two ways";
@@ -105,7 +105,7 @@ TEST(CanonicalDefinition, NoTableHasAFieldThatAnotherSpellingReaches) {
   for (const PluginFields& plugin : all_ipam_plugins()) check(plugin, true);
 }
 
-TEST(CanonicalDefinition, OnlyFieldsOfTheTableAtEveryDepth) {
+TEST(CanonicalDefinition, AcceptsOnlyFieldsOfTheTableAtEveryDepth) {
   const auto all =
       rules({"sriov", "ib-sriov", "host-device", "tuning", "portmap", "firewall", "multus", "flannel"});
   const struct {
@@ -182,7 +182,7 @@ TEST(CanonicalDefinition, OnlyFieldsOfTheTableAtEveryDepth) {
   }
 }
 
-TEST(CanonicalDefinition, EachValueIsChecked) {
+TEST(CanonicalDefinition, ChecksEachValue) {
   const auto all = rules({"sriov", "ib-sriov", "macvlan", "ipvlan", "bridge", "vlan"});
   const struct {
     std::string type, field;
@@ -214,7 +214,7 @@ TEST(CanonicalDefinition, EachValueIsChecked) {
   }
 }
 
-TEST(CanonicalDefinition, SysctlsAreThoseOfTheInterfaceAndThoseTheKubeletCountsAsSafe) {
+TEST(CanonicalDefinition, AcceptsSysctlsOfTheInterfaceAndSafeOnes) {
   const auto sriov = rules({"sriov"});
   for (const char* name : {"net.ipv4.conf.IFNAME.arp_filter", "net.ipv6.conf.IFNAME.accept_ra",
                            "net.ipv4.neigh.IFNAME.base_reachable_time_ms", "net.ipv4.tcp_syncookies"})
@@ -239,7 +239,7 @@ TEST(CanonicalDefinition, SysctlsAreThoseOfTheInterfaceAndThoseTheKubeletCountsA
             "");
 }
 
-TEST(CanonicalDefinition, CompanionsRunBehindAPluginAndHostPluginsWhenListed) {
+TEST(CanonicalDefinition, RunsCompanionsBehindAPluginAndHostPluginsIfListed) {
   for (const char* type : {"tuning", "sbr", "route-override", "rdma"})
     EXPECT_EQ(why_not(companion_of(type, ""), rules({"sriov"}), kFunction), "") << type;
   EXPECT_EQ(why_not(companion_of("vrf", R"("vrfname":"blue","table":100)"), rules({"sriov"}), kFunction), "");
@@ -259,7 +259,7 @@ TEST(CanonicalDefinition, CompanionsRunBehindAPluginAndHostPluginsWhenListed) {
 
 // bond-cni takes the host's interfaces with {"linksInContainer":false,"links":[{"name":"eno1"}]}, and others paths, sockets and
 // programs, in fields that nobody here knows.
-TEST(CanonicalDefinition, TextForAPluginWithoutATableIsAnAdministrators) {
+TEST(CanonicalDefinition, AcceptsPluginsWithoutATableOnlyFromAdministrators) {
   for (const char* config :
        {R"({"type":"bond","links":[{"name":"eno1"}],"linksInContainer":false})",
         R"({"type":"ovs","socket_file":"unix:/run/evil.sock"})", R"({"type":"userspace","sharedDir":"/etc"})",
@@ -275,7 +275,7 @@ TEST(CanonicalDefinition, TextForAPluginWithoutATableIsAnAdministrators) {
 }
 
 // accelerated-bridge-cni and others set the VLAN of a VF as sriov does, in a field of the same name.
-TEST(CanonicalDefinition, PermissionsHoldForFieldsOfAPluginWithoutATable) {
+TEST(CanonicalDefinition, AppliesPermissionsToPluginsWithoutATable) {
   DefinitionRules only_mac = rules({"accelerated-bridge"});
   only_mac.settings = {"mac"}, only_mac.settings_source = "spec.allow of a policy";
   for (const char* fields :
@@ -309,7 +309,7 @@ TEST(CanonicalDefinition, PermissionsHoldForFieldsOfAPluginWithoutATable) {
 }
 
 // Mellanox/k8s-rdma-shared-dev-plugin#53. Red when an IPoIB child gets no parent, or one that is not the claim's.
-TEST(CanonicalDefinition, AnIpoibChildStandsOnTheAllocatedDevice) {
+TEST(CanonicalDefinition, CreatesAnIpoibChildOnTheAllocatedDevice) {
   const DefinitionDevice hca{.pci = "0000:3b:00.0", .interface = "ib0"};
   const auto written = canonical_definition(plugin_of("ipoib", ""), "n", rules({"ipoib"}), hca);
   ASSERT_TRUE(written) << written.error().what;
@@ -322,7 +322,7 @@ TEST(CanonicalDefinition, AnIpoibChildStandsOnTheAllocatedDevice) {
 }
 
 // A VF on vfio-pci is not moved, so net.ipv4.conf.IFNAME would be the one that the pod has already.
-TEST(CanonicalDefinition, NoCompanionRunsForADeviceOnVfio) {
+TEST(CanonicalDefinition, RunsNoCompanionForADeviceOnVfio) {
   DefinitionDevice on_vfio = kFunction;
   on_vfio.is_on_vfio = true;
   for (const char* type : {"tuning", "sbr", "route-override", "rdma"})
@@ -333,7 +333,7 @@ TEST(CanonicalDefinition, NoCompanionRunsForADeviceOnVfio) {
   EXPECT_EQ(why_not(plugin_of("sriov", R"("vlan":5)"), rules({"sriov"}), on_vfio), "");
 }
 
-TEST(CanonicalDefinition, FeaturesOfTheBridgeThatChangeTheHostRunWhenListed) {
+TEST(CanonicalDefinition, RunsHostChangingBridgeFeaturesIfListed) {
   const std::map<std::string, std::string> features = {{"ipMasq", "bridge.ipMasq"},
                                                        {"isGateway", "bridge.isGateway"},
                                                        {"isDefaultGateway", "bridge.isGateway"},
@@ -353,7 +353,7 @@ TEST(CanonicalDefinition, FeaturesOfTheBridgeThatChangeTheHostRunWhenListed) {
 }
 
 // When ADD of macvlan fails, its DEL deletes the interface that host-device has moved into the pod.
-TEST(CanonicalDefinition, OnlyTheFirstPluginMakesOrMovesAnInterface) {
+TEST(CanonicalDefinition, OnlyTheFirstPluginCreatesOrMovesAnInterface) {
   const DefinitionDevice link{.pci = "", .interface = "eth7"};
   for (const Author author : {Author::kNamespaceUser, Author::kAdministrator})
     for (const std::string second :
@@ -371,7 +371,7 @@ TEST(CanonicalDefinition, OnlyTheFirstPluginMakesOrMovesAnInterface) {
 
 // ptp makes each address a route of the host, and each gateway an address of the host; bridge and firewall make addresses and
 // rules of them. The addresses are the definition's.
-TEST(CanonicalDefinition, WhatPutsAddressesOfIpamOnTheHostIsAnAdministrators) {
+TEST(CanonicalDefinition, HostAddressesOfIpamNeedAnAdministrator) {
   const std::string ipam =
       R"("ipam":{"type":"static","addresses":[{"address":"8.8.8.8/24","gateway":"10.9.9.254"}]})";
   const auto listed = [](Author author) {
@@ -399,7 +399,7 @@ std::vector<std::string> definitions_with_an_address(const std::string& type) {
 }
 
 // macvlan_queue_xmit, br_fdb_update: frames for the gateway's address go to the pod that has it.
-TEST(CanonicalDefinition, AnAddressOnADeviceThatOthersHaveIsAnAdministrators) {
+TEST(CanonicalDefinition, AddressesOnASharedDeviceNeedAnAdministrator) {
   for (const std::string type : {"macvlan", "ipvlan", "macvtap", "vlan", "bridge", "own"})
     for (const std::string& config : definitions_with_an_address(type)) {
       const std::string why = why_not(config, rules({type}), kParent);
@@ -414,7 +414,7 @@ TEST(CanonicalDefinition, AnAddressOnADeviceThatOthersHaveIsAnAdministrators) {
 }
 
 // A VF's driver asks the PF for the address that its interface is given.
-TEST(CanonicalDefinition, EveryFieldThatGivesADeviceAnAddressNeedsTheSetting) {
+TEST(CanonicalDefinition, EveryAddressFieldNeedsTheSetting) {
   for (const std::string type : {"sriov", "host-device", "macvlan", "own"})
     for (const std::string& config : definitions_with_an_address(type)) {
       DefinitionRules some = rules({type});
@@ -431,7 +431,7 @@ TEST(CanonicalDefinition, EveryFieldThatGivesADeviceAnAddressNeedsTheSetting) {
     }
 }
 
-TEST(CanonicalDefinition, NothingOfASharedParentIsChangedForItsOtherUsers) {
+TEST(CanonicalDefinition, DoesNotChangeASharedParent) {
   const auto all = rules({"macvlan", "ipvlan"});
   const DefinitionDevice own{.pci = "", .interface = "ens1f0"};
   for (const auto& [type, mode] :
@@ -447,7 +447,7 @@ TEST(CanonicalDefinition, NothingOfASharedParentIsChangedForItsOtherUsers) {
 }
 
 // Facts of the kernel: macvlan_change_rx_flags, ipvlan_change_rx_flags, vlan_dev_change_rx_flags; br_mtu_auto_adjust.
-TEST(CanonicalDefinition, ASharedDeviceIsNotReconfiguredThroughItsInterfaces) {
+TEST(CanonicalDefinition, DoesNotReconfigureASharedDevice) {
   const DefinitionDevice own{.pci = "", .interface = "ens1f0"};
   for (const std::string type : {"macvlan", "ipvlan", "vlan", "bridge"})
     for (const std::string field : {"promisc", "allmulti"}) {
@@ -471,7 +471,7 @@ TEST(CanonicalDefinition, ASharedDeviceIsNotReconfiguredThroughItsInterfaces) {
 
 // The master would be an interface of the pod, such as eth0 of the cluster's network, and in CNI plugins before 1.3.0, which
 // ignore the field, one of the host.
-TEST(CanonicalDefinition, AnInterfaceStandsOnTheDeviceAndOnNoOtherOfThePod) {
+TEST(CanonicalDefinition, PlacesAnInterfaceOnlyOnTheAllocatedDevice) {
   for (const std::string type : {"macvlan", "ipvlan", "vlan"})
     for (const Author author : {Author::kNamespaceUser, Author::kAdministrator}) {
       const std::string config =
@@ -483,7 +483,7 @@ TEST(CanonicalDefinition, AnInterfaceStandsOnTheDeviceAndOnNoOtherOfThePod) {
 
 // Interfaces of VLAN 0 get the frames with a priority and no VLAN that are for the device. Red when a definition without vlanId makes one, also
 // where spec.allow has no VLAN.
-TEST(CanonicalDefinition, VlanZeroIsNoVlan) {
+TEST(CanonicalDefinition, TreatsVlanZeroAsNoVlan) {
   DefinitionRules none = rules({"vlan"});
   none.settings.emplace();
   for (const char* member : {R"("mtu":1400)", R"("vlanId":null)", R"("vlanId":0)"}) {
@@ -497,7 +497,7 @@ TEST(CanonicalDefinition, VlanZeroIsNoVlan) {
   }
 }
 
-TEST(CanonicalDefinition, SettingsThroughThePfAreThoseThatThePolicyAllows) {
+TEST(CanonicalDefinition, AcceptsPfSettingsThatThePolicyAllows) {
   DefinitionRules some = rules({"sriov", "ib-sriov", "bridge"});
   some.settings = {"vlan", "trust"};
   some.settings_source = "spec.allow of SriovResourcePolicy ns/p";
@@ -530,7 +530,7 @@ TEST(CanonicalDefinition, SettingsThroughThePfAreThoseThatThePolicyAllows) {
 }
 
 // Red when a definition puts a VF or a port of a bridge into a VLAN that no policy allows.
-TEST(CanonicalDefinition, VlansAreThoseThatThePolicyAllows) {
+TEST(CanonicalDefinition, AcceptsVlansThatThePolicyAllows) {
   DefinitionRules some = rules({"sriov", "bridge", "vlan"});
   some.settings = {"vlan"};
   some.settings_source = "spec.allow of SriovResourcePolicy ns/p";
@@ -571,7 +571,7 @@ TEST(CanonicalDefinition, VlansAreThoseThatThePolicyAllows) {
 }
 
 // Red when host-local is started with ranges that it refuses at ADD, and at DEL each time.
-TEST(CanonicalDefinition, RangesThatHostLocalRefusesAreRefusedBefore) {
+TEST(CanonicalDefinition, RefusesRangesThatHostLocalRefuses) {
   const auto with = [](const std::string& ranges) {
     return plugin_of("sriov", R"("ipam":{"type":"host-local",)" + ranges + "}");
   };
@@ -605,7 +605,7 @@ TEST(CanonicalDefinition, RangesThatHostLocalRefusesAreRefusedBefore) {
     EXPECT_EQ(why_not(with(ranges), admin, kFunction), "") << ranges;
 }
 
-TEST(CanonicalDefinition, AnAdministratorSetsPathsToo) {
+TEST(CanonicalDefinition, AnAdministratorMaySetPaths) {
   const auto admin = rules({"sriov", "multus"}, Author::kAdministrator);
   for (const char* members :
        {R"("logFile":"/var/log/sriov.log")",
@@ -624,7 +624,7 @@ TEST(CanonicalDefinition, AnAdministratorSetsPathsToo) {
   EXPECT_NE(why_not(plugin_of("portmap", ""), admin, kFunction), "");
 }
 
-TEST(CanonicalDefinition, TheTextIsWrittenFromTheValue) {
+TEST(CanonicalDefinition, EncodesTheValue) {
   const auto all = rules({"sriov", "host-device"});
   const auto text = canonical(
       " { \"plugins\" : [ {\"type\":\"sriov\", \"\\u0076lan\" : 5, \"name\":\"x\", \"mtu\":null, \"capabilities\":{\"mac\":true},"
@@ -637,7 +637,7 @@ TEST(CanonicalDefinition, TheTextIsWrittenFromTheValue) {
   EXPECT_EQ(*canonical(*text, all, kFunction), *text) << "and stays as it is";
 }
 
-TEST(CanonicalDefinition, AddressesOfNamespacesHaveFoldersOfTheirOwn) {
+TEST(CanonicalDefinition, NamespacesHaveSeparateAddressFolders) {
   DefinitionRules own = rules({"sriov"});
   own.address_directory = "/var/lib/cni/sliced/networks/ns";
   const std::string config = plugin_of("sriov", R"("ipam":{"type":"host-local","subnet":"10.0.0.0/24"})");
@@ -648,7 +648,7 @@ TEST(CanonicalDefinition, AddressesOfNamespacesHaveFoldersOfTheirOwn) {
 }
 
 // validate and the webhook know neither device nor policy.
-TEST(CanonicalDefinition, WithoutADeviceWhatDoesNotDependOnItIsChecked) {
+TEST(CanonicalDefinition, ChecksIndependentFieldsWithoutADevice) {
   const DefinitionRules any;
   const auto why = [&](std::string_view config) {
     const auto text = canonical_definition(config, "nad", any, std::nullopt);
@@ -671,7 +671,7 @@ TEST(CanonicalDefinition, WithoutADeviceWhatDoesNotDependOnItIsChecked) {
 }
 
 // Red when a member that may not be said reaches a plugin at DEL, or when the rest of the definition is lost with it.
-TEST(ReducedDefinition, LeavesOutWhatIsRefusedAndNothingElse) {
+TEST(ReducedDefinition, OmitsOnlyRefusedFields) {
   const struct {
     std::string_view config, want;
   } cases[] = {

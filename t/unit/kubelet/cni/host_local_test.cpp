@@ -30,7 +30,7 @@ class HostLocalTest : public testing::Test {
   std::string base;
 };
 
-TEST_F(HostLocalTest, ADirectoryGoesWithItsLastAddressAndNotUnderARunningHostLocal) {
+TEST_F(HostLocalTest, RemovesADirectoryWithItsLastAddressUnderTheLock) {
   const std::string used = make("used", {"lock", "last_reserved_ip.0", "192.0.2.7"});
   EXPECT_FALSE(remove_unused_network(used).value());
   EXPECT_TRUE(fs::exists(used + "/last_reserved_ip.0"));
@@ -46,7 +46,7 @@ TEST_F(HostLocalTest, ADirectoryGoesWithItsLastAddressAndNotUnderARunningHostLoc
   EXPECT_FALSE(remove_unused_network(make("others", {"notes.txt"})).value());
 }
 
-TEST_F(HostLocalTest, AllThatNobodyUsesGo) {
+TEST_F(HostLocalTest, RemovesAllUnusedDirectories) {
   const std::string a = make("a", {"lock"}), b = make("b", {"lock"}), c = make("c", {"lock", "2001:db8::7"});
   remove_unused_networks(base, {b});
   EXPECT_FALSE(fs::exists(a));
@@ -58,7 +58,7 @@ TEST_F(HostLocalTest, AllThatNobodyUsesGo) {
   remove_unused_networks(base + "/none", {});
 }
 
-TEST_F(HostLocalTest, OnlyWhatIsBelowTheBaseIsNamed) {
+TEST_F(HostLocalTest, NamesOnlyDirectoriesBelowTheBase) {
   const auto of = [&](const std::string& ipam, const std::string& name = "net") {
     return host_local_directory(
         R"({"cniVersion":"1.0.0","name":")" + name + R"(","type":"macvlan","ipam":)" + ipam + "}", "nad",

@@ -57,7 +57,7 @@ struct InvokeTest : fixture::LoopTest {
   std::string directory;
 };
 
-TEST_F(InvokeTest, AddPassesResultsOnAndDelGoesBackwards) {
+TEST_F(InvokeTest, AddPassesResultsAndDelRunsInReverse) {
   recording("one");
   recording("two");
   const auto added = run(chain(), Command::kAdd);
@@ -75,7 +75,7 @@ TEST_F(InvokeTest, AddPassesResultsOnAndDelGoesBackwards) {
     EXPECT_EQ(*kube::decode_json(text(input))->find("prevResult"), encode_result(*added)) << input;
 }
 
-TEST_F(InvokeTest, BeforeVersion040NothingIsCheckedAndDelIsToldNothing) {
+TEST_F(InvokeTest, Before040SkipsCheckAndPrevResult) {
   recording("one");
   recording("two");
   const Attached made{.cni_version = "0.3.1"};
@@ -85,7 +85,7 @@ TEST_F(InvokeTest, BeforeVersion040NothingIsCheckedAndDelIsToldNothing) {
   EXPECT_EQ(kube::decode_json(text("one.DEL"))->find("prevResult"), nullptr);
 }
 
-TEST_F(InvokeTest, TheFirstThatFailsEndsTheChainAndIsQuoted) {
+TEST_F(InvokeTest, TheFirstFailureEndsTheChainAndIsQuoted) {
   plugin("one", R"(echo '{"code":7,"msg":"no VF left","details":"pf ens1f0"}'; exit 1)");
   recording("two");
   const auto outcome = run(chain(), Command::kAdd);
@@ -95,7 +95,7 @@ TEST_F(InvokeTest, TheFirstThatFailsEndsTheChainAndIsQuoted) {
   EXPECT_EQ(text("calls"), "");
 }
 
-TEST_F(InvokeTest, WhatAPluginSaysOnStandardErrorIsQuotedToo) {
+TEST_F(InvokeTest, QuotesStandardError) {
   plugin("one", "echo 'a\tline' >&2; exit 3");
   recording("two");
   EXPECT_EQ(run(chain(), Command::kDel).error().what,
@@ -105,7 +105,7 @@ TEST_F(InvokeTest, WhatAPluginSaysOnStandardErrorIsQuotedToo) {
 }
 
 // Red when the plugin that has the device is not asked to give it back, because a companion behind it failed.
-TEST_F(InvokeTest, DelRunsEveryPluginAndReportsTheFirstThatFailed) {
+TEST_F(InvokeTest, DelRunsEveryPluginAndReportsTheFirstFailure) {
   recording("one");
   plugin("two", "exit 5");
   EXPECT_EQ(run(chain(), Command::kDel).error().what, "network n: plugin two: DEL: exit status 5");
@@ -114,7 +114,7 @@ TEST_F(InvokeTest, DelRunsEveryPluginAndReportsTheFirstThatFailed) {
   EXPECT_EQ(run(chain(), Command::kDel).error().what, "network n: plugin two: DEL: exit status 5");
 }
 
-TEST_F(InvokeTest, DelRunsThePluginsThatAreThere) {
+TEST_F(InvokeTest, DelRunsTheInstalledPlugins) {
   recording("one");
   const auto outcome = run(chain(), Command::kDel);
   ASSERT_FALSE(outcome.ok());
@@ -125,7 +125,7 @@ TEST_F(InvokeTest, DelRunsThePluginsThatAreThere) {
 }
 
 // Red when a plugin that hangs takes the time of those that follow it.
-TEST_F(InvokeTest, APluginOfDelThatHangsLeavesTimeToTheNext) {
+TEST_F(InvokeTest, AHangingDelLeavesTimeForTheNext) {
   recording("one");
   plugin("two", "sleep 1000");
   // A slow machine needs more than the first share to start a shell.
@@ -135,7 +135,7 @@ TEST_F(InvokeTest, APluginOfDelThatHangsLeavesTimeToTheNext) {
 }
 
 // Red when ADD runs the first plugin of a chain that cannot be run to its end.
-TEST_F(InvokeTest, AddRunsNothingWhenAPluginIsNotThere) {
+TEST_F(InvokeTest, AddRunsNothingIfAPluginIsMissing) {
   recording("one");
   const auto outcome = run(chain(), Command::kAdd);
   ASSERT_FALSE(outcome.ok());
@@ -146,7 +146,7 @@ TEST_F(InvokeTest, AddRunsNothingWhenAPluginIsNotThere) {
 }
 
 // Red when who is told kNotFound or kDenied of an ADD takes it for one that ran nothing, and a plugin has run.
-TEST_F(InvokeTest, AnAddThatRanSomethingIsNeitherNotFoundNorDenied) {
+TEST_F(InvokeTest, AFailedAddIsNeitherNotFoundNorDenied) {
   plugin("one", "rm " + directory + "/two; echo '{}'");
   recording("two");
   const auto vanished = run(chain(), Command::kAdd);
@@ -160,7 +160,7 @@ TEST_F(InvokeTest, AnAddThatRanSomethingIsNeitherNotFoundNorDenied) {
 }
 
 // host-device has moved the interface already when it finds that its IPAM plugin is not there, and does not move it back.
-TEST_F(InvokeTest, AddRunsNothingWhenAnIpamPluginIsNotThere) {
+TEST_F(InvokeTest, AddRunsNothingIfAnIpamPluginIsMissing) {
   recording("one");
   const std::string config =
       R"({"cniVersion":"1.0.0","name":"n","plugins":[{"type":"one","ipam":{"type":"two"}}]})";
@@ -172,7 +172,7 @@ TEST_F(InvokeTest, AddRunsNothingWhenAnIpamPluginIsNotThere) {
 }
 
 // Red when ADD takes what its record, with all that the result left out, could not be read with: DEL would never be run.
-TEST_F(InvokeTest, WhatCouldNotBeReadBackIsTooMuch) {
+TEST_F(InvokeTest, RefusesOversizedOutput) {
   const std::string empty = R"({"interfaces":[{"name":""}]})";
   for (const bool fits : {true, false}) {
     const size_t name = kResultBytesMax - empty.size() - (fits ? 64 : 8);
@@ -192,7 +192,7 @@ TEST_F(InvokeTest, WhatCouldNotBeReadBackIsTooMuch) {
   }
 }
 
-TEST_F(InvokeTest, AResultThatIsNoneIsAnError) {
+TEST_F(InvokeTest, RefusesAnInvalidResult) {
   recording("two");
   plugin("one", "echo junk");
   fixture::expect_golden(run(chain(), Command::kAdd).error().what);
@@ -204,7 +204,7 @@ TEST_F(InvokeTest, AResultThatIsNoneIsAnError) {
   EXPECT_TRUE(run(chain(), Command::kDel).ok()) << "nobody reads it";
 }
 
-TEST_F(InvokeTest, TheDeadlineIsTheChainsAndEndsTheWholeGroup) {
+TEST_F(InvokeTest, TheDeadlineCoversTheChainAndTheProcessGroup) {
   recording("two");
   plugin("one", "trap '' TERM; sleep 1000000 & echo $! >sleeper; wait; sleep 1000000");
   // A slow machine needs more than the first deadline to start the shell.
@@ -222,7 +222,7 @@ TEST_F(InvokeTest, TheDeadlineIsTheChainsAndEndsTheWholeGroup) {
   }));
 }
 
-TEST_F(InvokeTest, DroppingItEndsWhatRuns) {
+TEST_F(InvokeTest, DroppingItKillsRunningPlugins) {
   recording("two");
   plugin("one", "echo $$ >pid; exec sleep 1000");
   bool is_called = false;
@@ -237,7 +237,7 @@ TEST_F(InvokeTest, DroppingItEndsWhatRuns) {
   EXPECT_FALSE(is_called);
 }
 
-TEST_F(InvokeTest, AnAttachmentThatLeadsElsewhereRunsNothing) {
+TEST_F(InvokeTest, RefusesAnUnsafeAttachment) {
   recording("one");
   std::optional<Result<Attached>> outcome;
   const auto running = run_chain(loop, {.directories = {directory}}, *decode_network(chain(), "nad"),

@@ -14,7 +14,7 @@ std::string why_not(std::string_view config, std::string_view name = "nad") {
   return network ? "" : network.error().what;
 }
 
-TEST(DecodeNetwork, OnePluginOrAList) {
+TEST(DecodeNetwork, AcceptsOnePluginOrAList) {
   const auto one = decode_network(R"({"cniVersion":"0.3.1","type":"sriov","vlan":5})", "nad");
   ASSERT_TRUE(one.ok()) << one.error().what;
   EXPECT_EQ(one->name, "nad");
@@ -30,7 +30,7 @@ TEST(DecodeNetwork, OnePluginOrAList) {
   EXPECT_EQ(list->plugins[1].type, "tuning");
 }
 
-TEST(DecodeNetwork, OfSeveralVersionsTheNewestThatIsKnown) {
+TEST(DecodeNetwork, SelectsTheNewestKnownVersion) {
   const auto version = [](std::string_view config) { return decode_network(config, "n")->cni_version; };
   EXPECT_EQ(version(R"({"cniVersion":"0.4.0","cniVersions":["0.3.1","1.1.0","2.0.0"],"type":"a"})"), "1.1.0");
   EXPECT_EQ(version(R"({"type":"a"})"), "0.3.1");
@@ -41,7 +41,7 @@ TEST(DecodeNetwork, OfSeveralVersionsTheNewestThatIsKnown) {
   EXPECT_EQ(version(R"({"cniVersion":"","type":"a"})"), version(R"({"type":"a"})")) << "empty is unset";
 }
 
-TEST(DecodeNetwork, SaysWhatIsWrong) {
+TEST(DecodeNetwork, NamesErrors) {
   EXPECT_EQ(why_not(R"({"cniVersion":"1.0.0","type":"../sh"})"),
             "spec.config: type is \"../sh\": expected the bare file name of a plugin, such as sriov");
   for (const std::string_view type : {"", ".", "..", "a/b", "/bin/sh", "a b", "a\\\\b", "a\\n"})
@@ -62,7 +62,7 @@ TEST(DecodeNetwork, SaysWhatIsWrong) {
             "");
 }
 
-TEST(DecodeNetwork, OfADefinition) {
+TEST(DecodeNetwork, DecodesADefinition) {
   Json object = *kube::decode_json(
       R"({"apiVersion":"k8s.cni.cncf.io/v1","kind":"NetworkAttachmentDefinition","spec":{"config":"{}"}})");
   EXPECT_EQ(*config_of_definition(object), "{}");
@@ -76,7 +76,7 @@ Attachment attachment() {
   return {.container_id = "c1", .network_namespace = "/run/netns/a", .interface = "net1"};
 }
 
-TEST(CheckAttachment, RefusesWhatLeadsElsewhere) {
+TEST(CheckAttachment, RefusesUnsafePaths) {
   EXPECT_TRUE(check(attachment()).ok());
   for (const std::string id : {"", "../x", "a/b", "-a", "a@b"}) {
     Attachment with = attachment();
@@ -95,7 +95,7 @@ TEST(CheckAttachment, RefusesWhatLeadsElsewhere) {
   }
 }
 
-TEST(InputFor, WhatIsInjectedAndWhere) {
+TEST(InputFor, InjectsFields) {
   const auto network = *decode_network(
       R"({"cniVersion":"1.0.0","name":"n","plugins":[
           {"type":"sriov","name":"overwritten","capabilities":{"mac":true,"ips":false},"runtimeConfig":{"old":1}},
@@ -118,7 +118,7 @@ TEST(InputFor, WhatIsInjectedAndWhere) {
   EXPECT_EQ(*second.find("prevResult"), *kube::decode_json(R"({"cniVersion":"1.0.0"})"));
 }
 
-TEST(EnvironmentFor, OursIsInheritedButForWhatTheCallSays) {
+TEST(EnvironmentFor, InheritsTheEnvironmentExceptCniVariables) {
   Attachment with = attachment();
   with.arguments = {{"IgnoreUnknown", "1"}, {"K8S_POD_NAME", "p"}};
   EXPECT_EQ(

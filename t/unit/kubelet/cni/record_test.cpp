@@ -48,7 +48,7 @@ struct RecordsTest : testing::Test {
   const Records records{directory + "/cni"};
 };
 
-TEST_F(RecordsTest, WhatIsWrittenIsReadAndRemoved) {
+TEST_F(RecordsTest, RoundTripsAndRemovesARecord) {
   EXPECT_TRUE(records.read("")->records.empty());
   Record begun = record("a");
   begun.result.reset();
@@ -67,7 +67,7 @@ TEST_F(RecordsTest, WhatIsWrittenIsReadAndRemoved) {
   EXPECT_EQ(file.st_mode & 0777, 0600u);
 }
 
-TEST_F(RecordsTest, ABrokenFileIsSaidAndHarmsNoOther) {
+TEST_F(RecordsTest, ReportsABrokenFileAndReadsTheOthers) {
   ASSERT_TRUE(records.write(record("a")).ok());
   ASSERT_TRUE(records.write(record("b")).ok());
   const std::string path = directory + "/cni/" + record_name(record("a").attachment);
@@ -82,7 +82,7 @@ TEST_F(RecordsTest, ABrokenFileIsSaidAndHarmsNoOther) {
                                       directory + "/cni/c@net1.json: it is the record d@net1.json"}));
 }
 
-TEST_F(RecordsTest, WhatIsLeftOfAWriterThatDiedIsRemoved) {
+TEST_F(RecordsTest, RemovesFilesOfADeadWriter) {
   ASSERT_TRUE(records.write(record("a")).ok());
   const std::string left = directory + "/cni/.b@net1.json.tmp";
   std::ofstream(left) << "half";
@@ -92,7 +92,7 @@ TEST_F(RecordsTest, WhatIsLeftOfAWriterThatDiedIsRemoved) {
 }
 
 // A disk may take longer than all the rest of a native attachment.
-TEST_F(RecordsTest, OnlyWhatAPluginMayHaveLeftIsSynced) {
+TEST_F(RecordsTest, SyncsOnlyRecordsOfStartedPlugins) {
   const auto syncs_of = [&](const std::string& config) {
     Record one = record("a");
     one.config = config;
@@ -107,7 +107,7 @@ TEST_F(RecordsTest, OnlyWhatAPluginMayHaveLeftIsSynced) {
   EXPECT_EQ(syncs_of(R"({"cniVersion":"1.1.0","type":"host-device","ipam":{"type":"static"}})"), 2);
 }
 
-TEST_F(RecordsTest, AnEmptyFileIsNoBrokenRecord) {
+TEST_F(RecordsTest, IgnoresAnEmptyFile) {
   ASSERT_TRUE(records.write(record("a")).ok());
   const std::string left = directory + "/cni/" + record_name(record("b").attachment);
   std::ofstream(left).flush();
@@ -117,13 +117,13 @@ TEST_F(RecordsTest, AnEmptyFileIsNoBrokenRecord) {
   EXPECT_EQ(records.read("")->records.size(), 1u);
 }
 
-TEST_F(RecordsTest, NoNameLeadsOutside) {
+TEST_F(RecordsTest, NamesStayInTheDirectory) {
   EXPECT_FALSE(records.write(record("../a")).ok());
   EXPECT_FALSE(records.write(record("a", "../b")).ok());
   EXPECT_FALSE(records.remove(record("a", "../b").attachment).ok());
 }
 
-TEST(DecodeRecord, RefusesWhatIsNone) {
+TEST(DecodeRecord, RefusesOtherTexts) {
   for (const std::string_view text :
        {"", "{}", "[]", R"({"kind":"sliced-cni-2"})", R"({"kind":"sliced-cni-1"})"})
     EXPECT_FALSE(decode_record(text).ok()) << text;

@@ -56,12 +56,12 @@ TEST(DecodeResult, VersionsBeforeInterfaces) {
             "the result's ip6.ip is \"x\", expected an address and a prefix's length");
 }
 
-TEST(DecodeResult, AResultWithoutAVersionHasTheConfigs) {
+TEST(DecodeResult, AResultWithoutAVersionUsesTheConfigs) {
   EXPECT_EQ(decode_result("{}", "0.4.0")->cni_version, "0.4.0");
   EXPECT_EQ(decode_result(R"({"cniVersion":"","ips":null})", "0.4.0")->cni_version, "0.4.0");
 }
 
-TEST(DecodeResult, SaysWhatIsWrong) {
+TEST(DecodeResult, NamesErrors) {
   EXPECT_EQ(refusal_of(R"({"cniVersion":"2.0.0"})"),
             "the result's cniVersion is \"2.0.0\", which is not known");
   EXPECT_EQ(refusal_of(R"({"ips":[{"address":"10.1.0.7/24"},{"address":"10.1.0.7"}]})"),
@@ -82,7 +82,7 @@ TEST(DecodeResult, SaysWhatIsWrong) {
   EXPECT_NE(refusal_of(std::string(kResultBytesMax, ' ') + "{}"), "");
 }
 
-TEST(EncodeResult, TheFormIsThatOfItsVersion) {
+TEST(EncodeResult, UsesTheFormOfItsVersion) {
   Attached result{.cni_version = "0.3.1",
                   .interfaces = {{.name = "a", .mtu = 9000, .pci_id = "0000:3b:01.0"}},
                   .ips = {{.address = "fd00::7/64"}}};
@@ -95,7 +95,7 @@ TEST(EncodeResult, TheFormIsThatOfItsVersion) {
       R"({"cniVersion":"1.1.0","interfaces":[{"name":"a","mtu":9000,"pciID":"0000:3b:01.0"}],"ips":[{"address":"fd00::7/64"}]})");
 }
 
-TEST(PluginError, IsShownWithItsCode) {
+TEST(PluginError, ContainsItsCode) {
   EXPECT_EQ(decode_plugin_error(R"({"cniVersion":"1.0.0","code":7,"msg":"no VF","details":"of\npf"})"),
             "no VF; of\\x0apf (code 7)");
   EXPECT_EQ(decode_plugin_error(R"({"code":11})"), "no message (code 11)");

@@ -35,7 +35,7 @@ int make_and_look(const std::string& directory) {
   return (found.f_flag & kept) == kept ? kDone : kOtherFlags;
 }
 
-TEST(Sysctls, AMountThatIsReadOnlyIsMadeWritableAndKeepsItsOtherFlags) {
+TEST(Sysctls, MakesAReadOnlyMountWritableAndKeepsOtherFlags) {
   std::string pattern = testing::TempDir() + "sysctls.XXXXXX";
   const std::string directory = ::mkdtemp(pattern.data());
   const pid_t child = ::fork();
@@ -48,7 +48,7 @@ TEST(Sysctls, AMountThatIsReadOnlyIsMadeWritableAndKeepsItsOtherFlags) {
   std::filesystem::remove_all(directory);
 }
 
-TEST(Sysctls, WhatIsWritableIsLeftAloneAndWhatIsNotThereIsSaid) {
+TEST(Sysctls, LeavesAWritableMountAloneAndReportsAMissingFile) {
   EXPECT_TRUE(make_writable(testing::TempDir()));
   EXPECT_NE(make_writable("/nowhere/sys").error().what.find("/nowhere/sys"), std::string::npos);
 }

@@ -37,7 +37,7 @@ Json device_of(const std::string& status) {
   return kube::decode_json(status)->find({"status", "devices"})->array()->at(0);
 }
 
-TEST(EncodeClaimStatus, SaysWhatWasAskedForAndWhatWasMade) {
+TEST(EncodeClaimStatus, ContainsRequestedAndActualValues) {
   const Json before = device_of(encode_claim_status(claim_of("u"), {}, {}));
   EXPECT_EQ(
       kube::encode_json(before),
@@ -52,7 +52,7 @@ TEST(EncodeClaimStatus, SaysWhatWasAskedForAndWhatWasMade) {
   EXPECT_EQ(*after.find({"data", "cniResult"}), cni::encode_result(made()));
 }
 
-TEST(EncodeClaimStatus, WhatOnlyLooksOnAndWhatIsTooLargeIsLeftOut) {
+TEST(EncodeClaimStatus, OmitsAdminAccessAndOversizedData) {
   PreparedClaim claim = claim_of("u");
   claim.devices[0].network =
       R"({"cniVersion":"1.0.0","type":"sriov","x":")" + std::string(11'000, 'x') + "\"}";
@@ -119,7 +119,7 @@ std::string ready_in(const fake::Request& request) {
 }
 
 // A device is ready with its interface, and one without a network when it is prepared.
-TEST_F(ClaimStatusTest, AConditionSaysSinceWhenADeviceIsReady) {
+TEST_F(ClaimStatusTest, AConditionHasTheTimeOfReadiness) {
   status.tell(key_of(claim));
   scheduler.advance(Millis{100});
   now += 2;
@@ -144,7 +144,7 @@ TEST_F(ClaimStatusTest, AConditionSaysSinceWhenADeviceIsReady) {
 }
 
 // Red when a restart writes another time, and so another status of each claim of the node.
-TEST_F(ClaimStatusTest, ARestartDoesNotChangeSinceWhenADeviceIsReady) {
+TEST_F(ClaimStatusTest, KeepsTheTimeOfReadinessOverARestart) {
   Json stored = Json::Object{{"metadata", Json::Object{{"name", "claim"}, {"namespace", "ns"}}}};
   const auto device = [](const char* driver, const char* since) {
     return Json(Json::Object{
@@ -164,7 +164,7 @@ TEST_F(ClaimStatusTest, ARestartDoesNotChangeSinceWhenADeviceIsReady) {
   EXPECT_EQ(ready_in(applied()[0]), "Ready True Attached 2026-11-21T00:17:41Z");
 }
 
-TEST_F(ClaimStatusTest, IsWrittenWhenPreparedAttachedAndTakenBack) {
+TEST_F(ClaimStatusTest, IsWrittenOnPrepareAttachAndUnprepare) {
   status.tell(key_of(claim));
   scheduler.advance(Millis{100});
   attach();
@@ -181,7 +181,7 @@ TEST_F(ClaimStatusTest, IsWrittenWhenPreparedAttachedAndTakenBack) {
   EXPECT_TRUE(status.idle());
 }
 
-TEST_F(ClaimStatusTest, WhatChangesWhileItIsWrittenIsWrittenNext) {
+TEST_F(ClaimStatusTest, WritesAChangeDuringAWriteNext) {
   cluster.latency = Millis{500};
   status.tell(key_of(claim));
   scheduler.advance(Millis{700});  // read, and on its way
@@ -192,7 +192,7 @@ TEST_F(ClaimStatusTest, WhatChangesWhileItIsWrittenIsWrittenNext) {
   EXPECT_TRUE(status.idle());
 }
 
-TEST_F(ClaimStatusTest, AFailureIsTriedAgainLaterAndSaidOnce) {
+TEST_F(ClaimStatusTest, RetriesAndReportsAFailureOnce) {
   status.tell(key_of(claim));
   scheduler.advance(Millis{100});
   const size_t before = applied().size();
@@ -209,7 +209,7 @@ TEST_F(ClaimStatusTest, AFailureIsTriedAgainLaterAndSaidOnce) {
   EXPECT_TRUE(status.idle());
 }
 
-TEST_F(ClaimStatusTest, AClaimThatIsGoneOrAnotherIsLeftAlone) {
+TEST_F(ClaimStatusTest, IgnoresADeletedOrReplacedClaim) {
   prepare("another-uid");
   status.tell(key_of(claim));
   scheduler.advance(Millis{60'000});
@@ -222,7 +222,7 @@ TEST_F(ClaimStatusTest, AClaimThatIsGoneOrAnotherIsLeftAlone) {
 }
 
 // Red when the server is asked for a claim with the name that stands for none.
-TEST_F(ClaimStatusTest, OfAClaimThatItsSpecAloneTellsOfNothingIsWritten) {
+TEST_F(ClaimStatusTest, WritesNothingForAClaimKnownByItsSpecAlone) {
   const cdi::Spec spec{.kind = "d.example/device", .devices = {{"uid-1-x", {.env = {"A=1"}}}}};
   const PreparedClaim nameless = recall("d.example", "uid-1", spec).value();
   status.released(nameless);

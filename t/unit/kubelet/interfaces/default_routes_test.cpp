@@ -16,7 +16,7 @@ std::string ipam(const std::string& routes) {
   return R"("type":"vf","ipam":{"type":"static","routes":[)" + routes + "]}";
 }
 
-TEST(DefaultRoutesTest, OneForEachFamilyTableAndPriority) {
+TEST(DefaultRoutesTest, AllowsOnePerFamilyTableAndPriority) {
   const std::string ipv4 = ipam(R"({"dst":"0.0.0.0/0"})");
   const struct {
     const char* name;
@@ -47,13 +47,13 @@ TEST(DefaultRoutesTest, OneForEachFamilyTableAndPriority) {
   }
 }
 
-TEST(DefaultRoutesTest, TheKernelsPriorityOfIpv6IsOneThatIsWritten) {
+TEST(DefaultRoutesTest, UsesTheKernelsDefaultPriorityForIpv6) {
   const WantedInterface one = with("net1", ipam(R"({"dst":"::/0"})"));
   EXPECT_NE(default_route_conflict({one, with("net2", ipam(R"({"dst":"::/0","priority":1024})"))}), "");
   EXPECT_EQ(default_route_conflict({one, with("net2", ipam(R"({"dst":"::/0","priority":1025})"))}), "");
 }
 
-TEST(DefaultRoutesTest, BothInterfacesAreNamed) {
+TEST(DefaultRoutesTest, NamesBothInterfaces) {
   const auto one = with("net1", ipam(R"({"dst":"::/0"})")), other = with("net2", ipam(R"({"dst":"::/0"})"));
   EXPECT_EQ(
       default_route_conflict({one, other}),

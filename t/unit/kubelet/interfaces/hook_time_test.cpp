@@ -10,7 +10,7 @@ namespace {
 
 // Red when failures of one namespace have more than a tenth of the runtime's time, however many of its pods are tried again, and
 // however short each is.
-TEST(HookTimeTest, FailuresOfANamespaceHaveATenthOfTheTime) {
+TEST(HookTimeTest, FailuresUseATenthOfTheTime) {
   for (const Millis took : {Millis{1'800}, Millis{500}, Millis{400}, Millis{20}}) {
     HookTime time(Millis{500});
     const TimePoint begin{};
@@ -30,7 +30,7 @@ TEST(HookTimeTest, FailuresOfANamespaceHaveATenthOfTheTime) {
   }
 }
 
-TEST(HookTimeTest, FailuresHaveNoConsequenceUntilTheyTakeTooLong) {
+TEST(HookTimeTest, FailuresHaveNoEffectUntilTheyTakeTooLong) {
   HookTime time(Millis{500});
   const TimePoint now{};
   time.record_failure("ns", Millis{500}, "busy", now);

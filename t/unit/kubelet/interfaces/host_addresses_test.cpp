@@ -40,7 +40,7 @@ constexpr const char* kRemedy =
     ", which the host has itself (interface eno1): use another address, or a definition of an "
     "administrator's (netAttachDefNamespace of a DeviceClass)";
 
-TEST(HostAddresses, AnAddressOfTheHostsInADefinitionIsRefusedByField) {
+TEST(HostAddresses, RefusesAHostAddressInADefinition) {
   EXPECT_EQ(kept(R"({"type":"static","addresses":[{"address":"10.9.9.7/24"},{"address":"10.9.9.1/24"}]})"),
             std::string("NetworkAttachmentDefinition red/net: spec.config: ipam.addresses[1].address is "
                         "\"10.9.9.1/24\"") +
@@ -69,7 +69,7 @@ Result<std::vector<HostAddress>> host_of_services() {
   return out;
 }
 
-TEST(HostAddresses, ADefinitionDoesNotGrowWithoutBound) {
+TEST(HostAddresses, BoundsTheGrowthOfADefinition) {
   std::string sets, ranges;
   for (int i = 0; i < 10; ++i) {
     sets += i == 0 ? "[" : ",[";
@@ -102,7 +102,7 @@ TEST(HostAddresses, ADefinitionDoesNotGrowWithoutBound) {
   EXPECT_TRUE(cni::decode_network(fits.config, fits.network));
 }
 
-TEST(HostAddresses, ARangeOfHostLocalIsLeftWithoutThem) {
+TEST(HostAddresses, ExcludesThemFromAHostLocalRange) {
   for (
       const auto& [given, wanted] : std::vector<std::pair<std::string, std::string>>{
           {R"({"type":"host-local","ranges":[[{"subnet":"10.9.9.0/24"}]]})",
@@ -127,7 +127,7 @@ TEST(HostAddresses, ARangeOfHostLocalIsLeftWithoutThem) {
     EXPECT_EQ(kept(given), wanted.empty() ? given : wanted) << given;
 }
 
-TEST(HostAddresses, ARangeOfHostLocalWithNoOtherAddressIsRefused) {
+TEST(HostAddresses, RefusesAHostLocalRangeOfHostAddressesOnly) {
   EXPECT_EQ(
       kept(R"({"type":"host-local","subnet":"10.9.9.0/24","rangeStart":"10.9.9.1","rangeEnd":"10.9.9.1"})"),
       std::string("NetworkAttachmentDefinition red/net: spec.config: ipam has no address but 10.9.9.1") +
@@ -143,7 +143,7 @@ TEST(HostAddresses, ARangeOfHostLocalWithNoOtherAddressIsRefused) {
       std::string::npos);
 }
 
-TEST(HostAddresses, WhereaboutsIsToldToLeaveThemOut) {
+TEST(HostAddresses, ExcludesThemForWhereabouts) {
   EXPECT_EQ(
       kept(
           R"({"type":"whereabouts","range":"10.9.9.0-10.9.9.9/24","exclude":["10.9.9.8/32"],"ipRanges":[{"range":"2001:db8::/64"},{"range":"10.8.0.0/24"}]})"),
@@ -152,7 +152,7 @@ TEST(HostAddresses, WhereaboutsIsToldToLeaveThemOut) {
 }
 
 // Releases before 0.6.2 (pkg/allocate): with range_end they start at range_start, and go on to range_end, whatever the network.
-TEST(HostAddresses, WhereaboutsIsToldToLeaveThemOutWhereItLooksOutsideTheNetwork) {
+TEST(HostAddresses, ExcludesThemForWhereaboutsOutsideTheNetwork) {
   for (
       const auto& [given, wanted] : std::vector<std::pair<std::string, std::string>>{
           {R"({"type":"whereabouts","range":"10.8.0.0/24","range_start":"10.9.9.1","range_end":"10.9.9.2")",
@@ -167,7 +167,7 @@ TEST(HostAddresses, WhereaboutsIsToldToLeaveThemOutWhereItLooksOutsideTheNetwork
     EXPECT_EQ(kept(given + "}"), given + ",\"exclude\":[" + wanted + "]}");
 }
 
-TEST(HostAddresses, WhatIPAMGaveIsComparedByTheInterfaceOfThePod) {
+TEST(HostAddresses, ComparesIpamResultsByThePodsInterface) {
   cni::Record one = record(R"({"type":"dhcp"})");
   const auto problem = [&](std::optional<int64_t> interface, const std::string& address) {
     one.result = cni::Attached{
@@ -189,7 +189,7 @@ TEST(HostAddresses, WhatIPAMGaveIsComparedByTheInterfaceOfThePod) {
   EXPECT_EQ(problem(1, "10.9.9.1/24"), "") << "an administrator's";
 }
 
-TEST(HostAddresses, AnAdministratorsDefinitionStaysAndNothingRunsWhereTheyCannotBeRead) {
+TEST(HostAddresses, KeepsAnAdministratorsDefinitionAndRunsNothingIfTheyAreUnreadable) {
   cni::Record one = record(R"({"type":"static","addresses":[{"address":"10.9.9.1/24"}]})");
   const ReadHostAddresses unreadable = [] { return Error{Errc::kIo, "RTM_GETADDR: Input/output error"}; };
   EXPECT_EQ(keep_host_addresses(one, unreadable).error().what,
@@ -216,7 +216,7 @@ std::string address_message(int family, unsigned ifindex,
 }
 
 // Of a point-to-point interface IFA_ADDRESS is the other end's, whichever of the two comes first.
-TEST(HostAddresses, OfALinkWithAnotherEndTheHostsOwnIsRead) {
+TEST(HostAddresses, ReadsThePeerOfALink) {
   std::vector<HostAddress> addresses;
   std::vector<int> indices;
   const std::string all = address_message(AF_INET, 2, {{IFA_ADDRESS, "10.9.9.8"}, {IFA_LOCAL, "10.9.9.1"}}) +

@@ -62,7 +62,7 @@ struct PresentNames : testing::Test {
 };
 
 // The VFs were created again since the claim was prepared: ens1f0v0 and mlx5_3 belong to another one now.
-TEST_F(PresentNames, AreThoseOfTheClaimsFunction) {
+TEST_F(PresentNames, ReturnsThoseOfTheClaimsFunction) {
   EXPECT_EQ(config_of(R"({"type":"macvlan","master":"ens1f0v0"})", kRenamedVf),
             R"({"type":"macvlan","master":"net7"})");
   EXPECT_EQ(config_of(R"({"plugins":[{"type":"vlan","master":"ens1f0v0","vlanId":5},{"type":"tuning"}]})",
@@ -81,19 +81,19 @@ TEST_F(PresentNames, AreThoseOfTheClaimsFunction) {
   EXPECT_EQ(record.config, R"({"type":"sriov"})") << "it is given the address";
 }
 
-TEST_F(PresentNames, AFunctionWithoutAnInterfaceIsNotReplacedByAnotherOne) {
+TEST_F(PresentNames, DoesNotReplaceAFunctionWithoutInterfaceByAnother) {
   tree.remove_netdev("net7");
   EXPECT_EQ(config_of(R"({"type":"macvlan","master":"ens1f0v0"})", kRenamedVf), "");
   EXPECT_NE(problem.find("0000:03:00.2 has no interface"), std::string::npos) << problem;
   EXPECT_EQ(config_of(R"({"type":"sriov"})", kRenamedVf), R"({"type":"sriov"})") << "a DPDK driver has none";
 }
 
-TEST_F(PresentNames, AVirtualLinkIsItsName) {
+TEST_F(PresentNames, ReturnsTheNameOfAVirtualLink) {
   const char* config = R"({"type":"macvlan","master":"bond0"})";
   EXPECT_EQ(config_of(config, ""), config);
 }
 
-TEST(CheckIpvlan, APodDoesNotChangeTheModeOfTheHostsInterfaces) {
+TEST(CheckIpvlan, RefusesAModeThatChangesTheHostsInterfaces) {
   struct Case {
     std::string host, plugin;
     bool is_good;

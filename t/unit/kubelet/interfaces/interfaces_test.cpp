@@ -158,7 +158,7 @@ class InterfacesTest : public testing::Test {
   std::optional<ClaimPreparer> preparer;
 };
 
-TEST_F(InterfacesTest, NothingIsPreparedThatWantsAnInterfaceWhileNobodyTellsUsOfPods) {
+TEST_F(InterfacesTest, PreparesNoNetworkWhileTheRuntimeIsDisconnected) {
   const PrepareRequest wants = put("wants", {{"netAttachDefName", "nad"}});
   const std::string why = prepare(wants);
   for (const char* part : {"ResourceClaim ns/wants: ", "netAttachDefName is \"nad\"",
@@ -173,7 +173,7 @@ TEST_F(InterfacesTest, NothingIsPreparedThatWantsAnInterfaceWhileNobodyTellsUsOf
   EXPECT_EQ(prepare(wants), "");
 }
 
-TEST_F(InterfacesTest, FromPrepareToUnprepare) {
+TEST_F(InterfacesTest, AttachesFromPrepareToUnprepare) {
   connect();
   const PrepareRequest claim = put("a", {{"netAttachDefName", "nad"}});
   EXPECT_EQ(prepare(claim), "");
@@ -187,7 +187,7 @@ TEST_F(InterfacesTest, FromPrepareToUnprepare) {
   EXPECT_EQ(calls, (std::vector<std::string>{"ADD s1 vfnet0", "DEL s1 vfnet0"}));
 }
 
-TEST_F(InterfacesTest, TheNetworkOutlivesTheDaemon) {
+TEST_F(InterfacesTest, KeepsTheNetworkOverARestart) {
   connect();
   EXPECT_EQ(prepare(put("a", {{"netAttachDefName", "nad"}, {"ifName", "net1"}})), "");
   cluster.set_network(fake::FakeCluster::Network::kRefused);
@@ -200,7 +200,7 @@ TEST_F(InterfacesTest, TheNetworkOutlivesTheDaemon) {
 Json network(const std::string& text) { return kube::decode_json(text).value(); }
 
 // No NetworkAttachmentDefinition is read, and another process has what the claim said.
-TEST_F(InterfacesTest, ANetworkOfAVfConfigIsAttachedFromPrepareToUnprepare) {
+TEST_F(InterfacesTest, AttachesANetworkOfAVfConfigFromPrepareToUnprepare) {
   connect();
   const std::string parameters = R"({"mtu":1400,"addresses":["192.0.2.5/24"]})";
   const PrepareRequest claim = put("a", {{"network", network(parameters)}, {"ifName", "net1"}});
@@ -219,7 +219,7 @@ TEST_F(InterfacesTest, ANetworkOfAVfConfigIsAttachedFromPrepareToUnprepare) {
 }
 
 // Red when the VF's settings of before are unknown, so that those of the pod would stay.
-TEST_F(InterfacesTest, ANetworkSetsOfTheVfOnlyWhatCanBeRestored) {
+TEST_F(InterfacesTest, SetsOnlyVfSettingsThatCanBeRestored) {
   connect();
   fake::FakeNode::Function& vf = node.functions.at("0000:03:00.2");
   vf.settings.reset();
@@ -258,7 +258,7 @@ TEST_F(InterfacesTest, ANetworkOfAVfConfigWaitsForTheRuntime) {
   EXPECT_NE(why.find("network is set, and the container runtime"), std::string::npos) << why;
 }
 
-TEST_F(InterfacesTest, InModeMultusANetworkOfAVfConfigIsRefused) {
+TEST_F(InterfacesTest, RefusesANetworkOfAVfConfigInModeMultus) {
   is_multus = true;
   start();
   connect();
@@ -268,7 +268,7 @@ TEST_F(InterfacesTest, InModeMultusANetworkOfAVfConfigIsRefused) {
 }
 
 // Of two claims of one pod.
-TEST_F(InterfacesTest, ASecondDefaultRouteOfThePodIsRefusedWhenItsClaimIsPrepared) {
+TEST_F(InterfacesTest, RefusesASecondDefaultRouteAtPrepare) {
   connect();
   cluster.put(
       kube::kNetworkAttachmentDefinitions,
@@ -300,7 +300,7 @@ TEST_F(InterfacesTest, ASecondDefaultRouteOfThePodIsRefusedWhenItsClaimIsPrepare
   EXPECT_EQ(prepare(second), "");
 }
 
-TEST_F(InterfacesTest, UnprepareUndoesWhatNoStopHasUndone) {
+TEST_F(InterfacesTest, UnprepareDetachesWithoutAStopEvent) {
   connect();
   const PrepareRequest claim = put("a", {{"netAttachDefName", "nad"}});
   EXPECT_EQ(prepare(claim), "");
@@ -313,7 +313,7 @@ TEST_F(InterfacesTest, UnprepareUndoesWhatNoStopHasUndone) {
 }
 
 // The kubelet asks for the unprepare below the pod. Red when the DEL runs, or the device goes to another claim.
-TEST_F(InterfacesTest, NothingIsTakenBackFromASandboxThatRuns) {
+TEST_F(InterfacesTest, TakesNothingFromARunningSandbox) {
   connect();
   const PrepareRequest claim = put("a", {{"netAttachDefName", "nad"}});
   EXPECT_EQ(prepare(claim), "");
@@ -333,7 +333,7 @@ TEST_F(InterfacesTest, NothingIsTakenBackFromASandboxThatRuns) {
 }
 
 // No record names the second pod, which was reserved behind the prepare: its container's CDI devices do.
-TEST_F(InterfacesTest, ASecondPodOfTheClaimKeepsItsDevices) {
+TEST_F(InterfacesTest, KeepsDevicesForASecondPodOfTheClaim) {
   for (const bool shares_host_network : {true, false}) {
     SCOPED_TRACE(shares_host_network);
     connect();
@@ -361,7 +361,7 @@ TEST_F(InterfacesTest, ASecondPodOfTheClaimKeepsItsDevices) {
 }
 
 // Its stop was missed. Red when the claim is locked for ever.
-TEST_F(InterfacesTest, ASandboxThatTheRuntimeNoLongerListsHasEnded) {
+TEST_F(InterfacesTest, TreatsAnUnlistedSandboxAsEnded) {
   connect();
   const PrepareRequest claim = put("a", {{"driver", "vfio-pci"}});
   EXPECT_EQ(prepare(claim), "");
@@ -374,7 +374,7 @@ TEST_F(InterfacesTest, ASandboxThatTheRuntimeNoLongerListsHasEnded) {
 }
 
 // containerd reports no stop of sandboxes that are older than itself, and one in the host's network has no file.
-TEST_F(InterfacesTest, ARuntimeThatReportsNoStopIsAskedAgain) {
+TEST_F(InterfacesTest, PollsARuntimeThatReportsNoStop) {
   connect();
   const PrepareRequest claim = put("a", {{"driver", "vfio-pci"}});
   EXPECT_EQ(prepare(claim), "");
@@ -397,7 +397,7 @@ TEST_F(InterfacesTest, ARuntimeThatReportsNoStopIsAskedAgain) {
 }
 
 // Red when such a function is allocated again and again, and no pod ever starts with it.
-TEST_F(InterfacesTest, AFunctionWithoutAnInterfaceIsNotPreparedForANetwork) {
+TEST_F(InterfacesTest, RefusesANetworkForAFunctionWithoutAnInterface) {
   connect();
   fake::FakeNode::Function& vf = node.functions["0000:03:00.2"];
   const auto nad = [&](const std::string& config) {
@@ -446,7 +446,7 @@ TEST_F(InterfacesTest, AFunctionWithoutAnInterfaceIsNotPreparedForANetwork) {
 }
 
 // Red when a claim is prepared whose sandbox must fail, and when anything was changed or recorded before it is refused.
-TEST_F(InterfacesTest, AnInterfaceThatTheKernelDoesNotMoveIsRefusedBeforeAnythingIsChanged) {
+TEST_F(InterfacesTest, RefusesAnImmovableInterfaceBeforeAnyChange) {
   connect();
   node.functions["0000:03:00.2"].look.immovable_interfaces = {"eth0"};
   const PrepareRequest claim = put("a", {{"netAttachDefName", "nad"}});
@@ -470,7 +470,7 @@ TEST_F(InterfacesTest, AnInterfaceThatTheKernelDoesNotMoveIsRefusedBeforeAnythin
 }
 
 // A machine of the host has it. Red when its function goes to a claim.
-TEST_F(InterfacesTest, WhatAProcessHasOpenIsNotPrepared) {
+TEST_F(InterfacesTest, RefusesADeviceThatAProcessHasOpen) {
   node.functions["0000:03:00.2"].driver = "vfio-pci";
   node.functions["0000:03:00.2"].look.in_use = "device 0000:03:00.2 is in use: process 7 (qemu)";
   const PrepareRequest claim = put("a", {{"driver", "vfio-pci"}});
@@ -482,7 +482,7 @@ TEST_F(InterfacesTest, WhatAProcessHasOpenIsNotPrepared) {
 }
 
 // Another plugin of the runtime refuses the sandbox behind us: no event says that it has ended.
-TEST_F(InterfacesTest, ASandboxWhoseNamespaceIsRemovedHasEnded) {
+TEST_F(InterfacesTest, TreatsASandboxWithoutNamespaceAsEnded) {
   const std::string netns = directory + "/netns";
   std::ofstream(netns) << "";
   connect();
@@ -495,7 +495,7 @@ TEST_F(InterfacesTest, ASandboxWhoseNamespaceIsRemovedHasEnded) {
 }
 
 // A sandbox that we refuse does not run. Red when its pod can never be taken back.
-TEST_F(InterfacesTest, ASandboxThatWasRefusedHasEnded) {
+TEST_F(InterfacesTest, TreatsARefusedSandboxAsEnded) {
   connect();
   const PrepareRequest claim = put("a", {{"netAttachDefName", "nad"}});
   EXPECT_EQ(prepare(claim), "");
@@ -504,7 +504,7 @@ TEST_F(InterfacesTest, ASandboxThatWasRefusedHasEnded) {
 }
 
 // NRI is off, or broken: records of interfaces tell whose sandbox runs, by its namespace.
-TEST_F(InterfacesTest, WithoutTheRuntimeANamespaceThatIsThereKeepsTheDevice) {
+TEST_F(InterfacesTest, AnExistingNamespaceKeepsTheDeviceWithoutTheRuntime) {
   const std::string netns = directory + "/netns";
   std::ofstream(netns) << "";
   connect();
@@ -519,7 +519,7 @@ TEST_F(InterfacesTest, WithoutTheRuntimeANamespaceThatIsThereKeepsTheDevice) {
 }
 
 // The claim goes to another pod, and the kubelet has unprepared nothing. Red when what the first pod has is unbound.
-TEST_F(InterfacesTest, AClaimThatIsReservedForAnotherPodWaitsForTheFirstOnesSandbox) {
+TEST_F(InterfacesTest, AClaimReservedForAnotherPodWaitsForTheFirstSandbox) {
   connect();
   const PrepareRequest claim = put("a", {{"driver", "vfio-pci"}});
   EXPECT_EQ(prepare(claim), "");
@@ -540,7 +540,7 @@ TEST_F(InterfacesTest, AClaimThatIsReservedForAnotherPodWaitsForTheFirstOnesSand
 
 // A claim of a PodGroup, whose pods come one after the other: the kubelet names none of them, and asks for each. Red when the claim is
 // refused, when a pod of the group lacks its interface, or when the next prepare takes the claim from the pod that runs.
-TEST_F(InterfacesTest, PodsOfAPodGroupHaveTheInterfacesOfItsClaim) {
+TEST_F(InterfacesTest, AttachesPodsOfAPodGroup) {
   connect();
   const PrepareRequest claim = put("a", {{"netAttachDefName", "nad"}});
   const auto reserve = [&](const std::string& group) {
@@ -572,7 +572,7 @@ TEST_F(InterfacesTest, PodsOfAPodGroupHaveTheInterfacesOfItsClaim) {
 
 // A second pod of a shared claim, whose sandbox is there and whose first container is not yet: the record knows the first pod alone.
 // Red when a kubelet that unprepares below it (kubernetes/kubernetes#140212) is believed.
-TEST_F(InterfacesTest, APodThatStartsKeepsItsSharedClaim) {
+TEST_F(InterfacesTest, AStartingPodKeepsItsSharedClaim) {
   connect();
   const PrepareRequest claim = put("a", {{"driver", "vfio-pci"}});
   EXPECT_EQ(prepare(claim), "");
@@ -616,7 +616,7 @@ TEST_F(InterfacesTest, APodWithoutASandboxKeepsNothing) {
 }
 
 // The API server says nothing, or that it may not be asked: the record counts, as before.
-TEST_F(InterfacesTest, WithoutTheApiServerTheRecordSaysWhoSharesAClaim) {
+TEST_F(InterfacesTest, UsesTheRecordForSharedClaimsWithoutTheApiServer) {
   connect();
   const PrepareRequest claim = put("a", {{"driver", "vfio-pci"}});
   EXPECT_EQ(prepare(claim), "");
@@ -626,7 +626,7 @@ TEST_F(InterfacesTest, WithoutTheApiServerTheRecordSaysWhoSharesAClaim) {
 }
 
 // The record of its claim is lost, its interface's is not. Red when another claim is prepared with the device.
-TEST_F(InterfacesTest, ADeviceWhoseInterfaceIsInASandboxThatRunsIsPreparedForNobodyElse) {
+TEST_F(InterfacesTest, RefusesADeviceWhoseInterfaceIsInARunningSandbox) {
   connect();
   EXPECT_EQ(prepare(put("a", {{"netAttachDefName", "nad"}})), "");
   call("RunPodSandbox", pod());
@@ -649,7 +649,7 @@ TEST_F(InterfacesTest, ADeviceWhoseInterfaceIsInASandboxThatRunsIsPreparedForNob
 }
 
 // A kubelet that starts asks for all claims again.
-TEST_F(InterfacesTest, AskedAgainWhileNobodyTellsUsWhatHasItsInterfaceIsAnsweredAndTheRestWaits) {
+TEST_F(InterfacesTest, AnswersForAttachedInterfacesWithoutTheRuntime) {
   connect();
   const PrepareRequest claim = put("a", {{"netAttachDefName", "nad"}});
   EXPECT_EQ(prepare(claim), "");
@@ -663,7 +663,7 @@ TEST_F(InterfacesTest, AskedAgainWhileNobodyTellsUsWhatHasItsInterfaceIsAnswered
 }
 
 // Another daemon takes over, in mode MULTUS. Red when what was made in the other one is undone by nobody.
-TEST_F(InterfacesTest, InModeMultusWhatWasMadeBeforeIsUndoneWithItsSandbox) {
+TEST_F(InterfacesTest, DetachesEarlierInterfacesInModeMultusWithTheSandbox) {
   connect();
   const PrepareRequest claim = put("a", {{"netAttachDefName", "nad"}});
   EXPECT_EQ(prepare(claim), "");
@@ -684,7 +684,7 @@ TEST_F(InterfacesTest, InModeMultusWhatWasMadeBeforeIsUndoneWithItsSandbox) {
 }
 
 // NRI was switched off with the mode.
-TEST_F(InterfacesTest, InModeMultusUnprepareUndoesWhatWasMadeBeforeAlsoWithoutTheRuntime) {
+TEST_F(InterfacesTest, DetachesEarlierInterfacesInModeMultusWithoutTheRuntime) {
   connect();
   const PrepareRequest claim = put("a", {{"netAttachDefName", "nad"}});
   EXPECT_EQ(prepare(claim), "");
@@ -697,7 +697,7 @@ TEST_F(InterfacesTest, InModeMultusUnprepareUndoesWhatWasMadeBeforeAlsoWithoutTh
 }
 
 // Its claim was taken back by a daemon whose DEL failed. Red when a node without NRI keeps it for ever.
-TEST_F(InterfacesTest, InModeMultusWhatIsOfNoClaimAnyMoreIsUndoneWithoutTheRuntime) {
+TEST_F(InterfacesTest, DetachesInterfacesWithoutClaimInModeMultus) {
   connect();
   const PrepareRequest claim = put("a", {{"netAttachDefName", "nad"}});
   EXPECT_EQ(prepare(claim), "");
@@ -715,7 +715,7 @@ TEST_F(InterfacesTest, InModeMultusWhatIsOfNoClaimAnyMoreIsUndoneWithoutTheRunti
 }
 
 // Multus attaches, and the runtime tells which pods run.
-TEST_F(InterfacesTest, InModeMultusNothingIsTakenBackFromASandboxThatRuns) {
+TEST_F(InterfacesTest, TakesNothingFromARunningSandboxInModeMultus) {
   is_multus = true;
   start();
   connect();
@@ -731,7 +731,7 @@ TEST_F(InterfacesTest, InModeMultusNothingIsTakenBackFromASandboxThatRuns) {
 }
 
 // Where the runtime has no NRI, a kubelet is believed.
-TEST_F(InterfacesTest, InModeMultusWithoutTheRuntimeClaimsArePreparedAndTakenBack) {
+TEST_F(InterfacesTest, PreparesAndUnpreparesInModeMultusWithoutTheRuntime) {
   is_multus = true;
   start();
   const PrepareRequest claim = put("a", {{"netAttachDefName", "nad"}});
@@ -741,7 +741,7 @@ TEST_F(InterfacesTest, InModeMultusWithoutTheRuntimeClaimsArePreparedAndTakenBac
 }
 
 // Red when a node without NRI looks healthy until its first pod with an interface.
-TEST_F(InterfacesTest, AMissingRuntimeIsAProblemOfTheNodeWhereItIsNeeded) {
+TEST_F(InterfacesTest, ReportsAMissingRuntimeIfNeeded) {
   const auto problem = [this] { return interfaces->connection_problem(/*is_needed_by_policy=*/false); };
   const std::string text =
       "no NRI: pods with interfaces do not start (connect /var/run/nri/nri.sock: No such file or directory)";

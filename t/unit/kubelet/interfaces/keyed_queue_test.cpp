@@ -28,7 +28,7 @@ struct TurnsTest : testing::Test {
   std::map<std::string, KeyedQueue::Done> running;
 };
 
-TEST_F(TurnsTest, WhatSharesAKeyWaitsInOrderAndTheRestGoesOn) {
+TEST_F(TurnsTest, SerializesWorkWithACommonKey) {
   add("one", {"a", "b"});
   add("two", {"b", "c"});
   add("three", {"c"});
@@ -46,7 +46,7 @@ TEST_F(TurnsTest, WhatSharesAKeyWaitsInOrderAndTheRestGoesOn) {
   EXPECT_TRUE(turns.idle());
 }
 
-TEST_F(TurnsTest, AGroupSharesAKeyAndNobodyPassesWhoNeedsItAlone) {
+TEST_F(TurnsTest, AGroupSharesAKeyAndRespectsExclusiveWork) {
   const auto add_shared = [&](const std::string& name, const std::string& group) {
     turns.add({},
               [this, name](KeyedQueue::Done done) {
@@ -71,7 +71,7 @@ TEST_F(TurnsTest, AGroupSharesAKeyAndNobodyPassesWhoNeedsItAlone) {
   EXPECT_EQ(begun.back(), "other");
 }
 
-TEST_F(TurnsTest, WhatEndsAtOnceLetsTheNextBegin) {
+TEST_F(TurnsTest, WorkThatEndsImmediatelyStartsTheNext) {
   int count = 0;
   for (int i = 0; i < 3; ++i)
     turns.add({"a"}, [&](const KeyedQueue::Done& done) {

@@ -68,7 +68,7 @@ struct NativeRunTest : fixture::LoopTest {
   std::string directory;
 };
 
-TEST_F(NativeRunTest, TheProgramIsOrderedWhatThePluginGave) {
+TEST_F(NativeRunTest, OrdersThePluginsResult) {
   plugin("echo '" + std::string(kLease) + "'");
   const auto made = run(cni::Command::kAdd);
   ASSERT_TRUE(made.ok()) << made.error().what;
@@ -84,7 +84,7 @@ TEST_F(NativeRunTest, TheProgramIsOrderedWhatThePluginGave) {
 }
 
 // kNotFound and kDenied drop the record (Attachments), and with it the DEL.
-TEST_F(NativeRunTest, AFailureSaysWhetherThereIsALeaseToGiveBack) {
+TEST_F(NativeRunTest, AFailureReportsWhetherALeaseExists) {
   EXPECT_EQ(refused().code, Errc::kNotFound) << "no plugin was run";
   plugin("echo '{\"code\":11,\"msg\":\"no addresses\"}'; exit 1");
   const Error failed = refused();
@@ -105,7 +105,7 @@ TEST_F(NativeRunTest, AFailureSaysWhetherThereIsALeaseToGiveBack) {
   EXPECT_EQ(run(cni::Command::kAdd, fixed, fixture::patience(), "missing").error().code, Errc::kDenied);
 }
 
-TEST_F(NativeRunTest, DelRunsThePluginAloneWhateverIsAllowedToday) {
+TEST_F(NativeRunTest, DelRunsThePluginRegardlessOfPermissions) {
   plugin("");
   EXPECT_TRUE(run(cni::Command::kDel).ok());
   EXPECT_TRUE(run(cni::Command::kCheck).ok());

@@ -57,7 +57,7 @@ Result<PreparedClaim> native_claim(const PreparedDevice& device, const KnownEntr
 }
 
 // No object of the API server is read for it.
-TEST(NetworkFor, ANetworkOfAVfConfigIsWhatTheDeviceAllows) {
+TEST(NetworkFor, AcceptsANetworkThatTheDeviceAllows) {
   PreparedDevice own = device("0000:03:00.2", "eth2", "");
   own.config.network = NativeNetwork{.mtu = 1400, .addresses = {"192.0.2.5/24"}};
   const auto plain = native_claim(own, {}, {});
@@ -78,7 +78,7 @@ TEST(NetworkFor, ANetworkOfAVfConfigIsWhatTheDeviceAllows) {
 }
 
 // The helper would set the host's bridge down, and the kernel would refuse to move it.
-TEST(NetworkFor, ANetworkOfAVfConfigIsForADeviceThatTheKernelMoves) {
+TEST(NetworkFor, ANetworkNeedsAMovableDevice) {
   PreparedDevice own = device("", "br0", "");
   own.config.network = NativeNetwork{.addresses = {"192.0.2.5/24"}};
   for (const auto& [type, kind] : {std::pair(hotplug::DeviceType::kBridge, "does not move a bridge"),
@@ -92,7 +92,7 @@ TEST(NetworkFor, ANetworkOfAVfConfigIsForADeviceThatTheKernelMoves) {
 }
 
 // Red when users of two namespaces share the files of host-local, or a user's claim names them.
-TEST(NetworkFor, IpamOfAClaimHasItsFilesByNamespace) {
+TEST(NetworkFor, StoresIpamFilesOfAClaimByNamespace) {
   PreparedDevice own = device("0000:03:00.2", "eth2", "");
   own.config = {};
   own.config.network = NativeNetwork{.ipam = R"({"type":"host-local","subnet":"10.0.0.0/24"})"};
@@ -109,7 +109,7 @@ TEST(NetworkFor, IpamOfAClaimHasItsFilesByNamespace) {
   EXPECT_EQ(directory(), "") << "the plugin's own, as for an administrator's definition";
 }
 
-TEST(NetworkFor, ATypeIsOneThatTheDeviceLists) {
+TEST(NetworkFor, AcceptsListedTypes) {
   PreparedDevice own = shared("ens1f0");
   own.config = {};
   own.config.network = NativeNetwork{};
@@ -130,7 +130,7 @@ TEST(NetworkFor, ATypeIsOneThatTheDeviceLists) {
   EXPECT_FALSE(native_claim(own, {}, {.shared_plugins = {"macvlan"}}).ok());
 }
 
-TEST(NetworkFor, NoDefinitionNamesThePluginOfAVfConfigsNetwork) {
+TEST(NetworkFor, RefusesADefinitionWithTheInternalPlugin) {
   const auto text = network_for(device("0000:03:00.2", "eth2"), listing({"sliced-native"}),
                                 R"({"cniVersion":"1.0.0","type":"sliced-native","hostInterface":"eth0"})");
   ASSERT_FALSE(text.ok());
@@ -138,7 +138,7 @@ TEST(NetworkFor, NoDefinitionNamesThePluginOfAVfConfigsNetwork) {
       << text.error().what;
 }
 
-TEST(NetworkFor, PutsTheDevicesInterfaceWhereAPluginStandsOnOne) {
+TEST(NetworkFor, InsertsTheDevicesInterface) {
   const struct {
     std::string_view config, want;  // want: "" as it was
   } cases[] = {
@@ -166,14 +166,14 @@ TEST(NetworkFor, PutsTheDevicesInterfaceWhereAPluginStandsOnOne) {
             *kube::decode_json(R"({"cniVersion":"1.0.0","type":"host-device","device":"ens1f0"})"));
 }
 
-TEST(NetworkFor, PoliciesKnowTheSettingsOfDefinitions) {
+TEST(NetworkFor, KnowsTheSettingsOfDefinitions) {
   const auto known = policy::vf_setting_names();
   const auto checked = cni::vf_settings();
   EXPECT_EQ(std::vector(known.begin(), known.end()), std::vector(checked.begin(), checked.end()));
 }
 
 // Red when `allow` of a policy, --vf-settings, or that no policy matches the device limits nothing.
-TEST(NetworkFor, SettingsAreThoseThatEachPolicyAllows) {
+TEST(NetworkFor, AcceptsSettingsThatEachPolicyAllows) {
   const PreparedDevice function = device("0000:03:00.2", "eth2");
   const std::string config = R"({"type":"sriov","vlan":5,"trust":"on"})";
   const auto why_not = [&](const KnownEntry& known, bool allows_vf_settings) {
@@ -210,7 +210,7 @@ TEST(NetworkFor, SettingsAreThoseThatEachPolicyAllows) {
 }
 
 // Red when a definition reaches an interface of the host, or a function, that the claim was not allocated.
-TEST(NetworkFor, NoPluginOfTheChainIsGivenAnotherDevice) {
+TEST(NetworkFor, PassesNoOtherDeviceToAPlugin) {
   const PreparedDevice function = device("0000:03:00.2", "eth2"), link = device("", "ens1f0");
   PreparedDevice unseen = device("0000:03:00.2", ""), share = function;
   share.share_id = "share";
@@ -261,7 +261,7 @@ TEST(NetworkFor, NoPluginOfTheChainIsGivenAnotherDevice) {
   }
 }
 
-TEST(NetworkFor, RefusesByDefinitionFieldAndValue) {
+TEST(NetworkFor, RefusalsNameDefinitionFieldAndValue) {
   const KnownEntry macvlan_only = listing({"macvlan"});
   const std::string who = "NetworkAttachmentDefinition ns/nad";
   const struct {
@@ -292,7 +292,7 @@ TEST(NetworkFor, RefusesByDefinitionFieldAndValue) {
 
 // Red when a text is kept that its readers find too large: its MAC address would not be compared with those of other claims
 // (kubelet/safety.cpp).
-TEST(NetworkFor, WhatIsKeptIsAsBoundedAsWhatIsWritten) {
+TEST(NetworkFor, BoundsTheRecordLikeTheDefinition) {
   const auto config = [](size_t size) {
     const std::string start = R"({"type":"own","ipam":{"type":"host-local","subnet":"10.0.0.0/24"},"x":[)";
     std::string numbers(size - start.size() - 2, '1');
@@ -309,7 +309,7 @@ TEST(NetworkFor, WhatIsKeptIsAsBoundedAsWhatIsWritten) {
   EXPECT_NE(text.error().what.find("ns/nad: spec.config has 16"), std::string::npos) << text.error().what;
 }
 
-TEST(NetworkFor, WithoutAListOfThePolicyTheOptionsDecideWhatRuns) {
+TEST(NetworkFor, TheOptionsDecideWithoutAListOfThePolicy) {
   const PreparedDevice function = device("0000:03:00.2", "eth2");
   const auto runs = [](const PreparedDevice& device, const char* type, const NetworkSettings& settings = {}) {
     const char* fields = std::string_view(type) == "vlan" ? R"(","vlanId":5})" : "\"}";
@@ -353,7 +353,7 @@ struct ReadNetworksTest : testing::Test {
   fake::FakeCluster cluster{scheduler};
 };
 
-TEST_F(ReadNetworksTest, EachDefinitionIsAskedForOnceAndOnlyWhereOneIsNamed) {
+TEST_F(ReadNetworksTest, ReadsEachNamedDefinitionOnce) {
   put("a", R"({"cniVersion":"1.0.0","type":"sriov"})");
   put("b", R"({"cniVersion":"1.0.0","type":"macvlan"})");
   PreparedDevice looks_on = device("0000:03:00.5", "", "absent"), parent = shared("eth3");
@@ -369,7 +369,7 @@ TEST_F(ReadNetworksTest, EachDefinitionIsAskedForOnceAndOnlyWhereOneIsNamed) {
   EXPECT_EQ(cluster.count("get"), 2u);
 }
 
-TEST_F(ReadNetworksTest, WhatIsNotThereOrDeniedSaysWhatToDo) {
+TEST_F(ReadNetworksTest, NamesTheRemedyForAMissingOrForbiddenDefinition) {
   EXPECT_EQ(
       read({device("0000:03:00.2", "eth2")}).error().what,
       "NetworkAttachmentDefinition ns/nad is not there: create it in namespace ns (and Multus' CRD, where that is missing)");

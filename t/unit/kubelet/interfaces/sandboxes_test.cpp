@@ -67,7 +67,7 @@ struct World {
 
 struct SandboxesTest : fixture::LoopTest {};
 
-TEST_F(SandboxesTest, ASandboxGetsItsInterfacesBeforeItsContainersAndLosesThemWhenItStops) {
+TEST_F(SandboxesTest, AttachesBeforeContainersAndDetachesOnStop) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
   world.node.prepare("uid-a", "net2", "0000:03:00.3");
@@ -86,7 +86,7 @@ TEST_F(SandboxesTest, ASandboxGetsItsInterfacesBeforeItsContainersAndLosesThemWh
 }
 
 // A record of it could be neither written nor undone: nothing is kept that only a restart would release.
-TEST_F(SandboxesTest, ASandboxIdThatIsNoneKeepsNothingAndLocksNoDevice) {
+TEST_F(SandboxesTest, RefusesAnInvalidSandboxIdAndLocksNoDevice) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
   const auto pod = [&](const std::string& id, const std::string& uid = "uid-a") {
@@ -107,7 +107,7 @@ TEST_F(SandboxesTest, ASandboxIdThatIsNoneKeepsNothingAndLocksNoDevice) {
   EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1"})) << "it takes nothing from the pod's sandbox";
 }
 
-TEST_F(SandboxesTest, AnAttachmentThatCouldNeverBeUndoneIsNotMade) {
+TEST_F(SandboxesTest, RefusesAnAttachmentThatCouldNotBeUndone) {
   World world(*this);
   world.node.prepare("uid-a", "net1").network = R"({"cniVersion":"1.0.0","type":"../vf"})";
   EXPECT_NE(world.run("a"), "");
@@ -116,7 +116,7 @@ TEST_F(SandboxesTest, AnAttachmentThatCouldNeverBeUndoneIsNotMade) {
 }
 
 // The kubelet asks again: what it needed may be there then.
-TEST_F(SandboxesTest, WhatTheHostIsNotReadyForIsRefusedWithoutAPluginAndKeepsNothing) {
+TEST_F(SandboxesTest, RefusesWithoutAPluginIfTheHostIsNotReady) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
   world.node.cannot_be_prepared = true;
@@ -129,7 +129,7 @@ TEST_F(SandboxesTest, WhatTheHostIsNotReadyForIsRefusedWithoutAPluginAndKeepsNot
   EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1"}));
 }
 
-TEST_F(SandboxesTest, AnAddressOfTheHostsInADefinitionIsRefusedWithoutAPlugin) {
+TEST_F(SandboxesTest, RefusesAHostAddressWithoutRunningAPlugin) {
   World world(*this);
   world.node.plugin("static", "");
   PreparedDevice& device = world.node.prepare("uid-a", "net1");
@@ -147,7 +147,7 @@ TEST_F(SandboxesTest, AnAddressOfTheHostsInADefinitionIsRefusedWithoutAPlugin) {
 }
 
 // The pod would have packets that are for the host as long as it has the address.
-TEST_F(SandboxesTest, AnAddressOfTheHostsThatADDYieldsIsUndoneAtOnceAndThePodRefused) {
+TEST_F(SandboxesTest, UndoesAnAddThatYieldsAHostAddress) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
   world.node.has_address_of_plugin = true;
@@ -163,7 +163,7 @@ TEST_F(SandboxesTest, AnAddressOfTheHostsThatADDYieldsIsUndoneAtOnceAndThePodRef
 }
 
 // On disk it is as one that has begun.
-TEST_F(SandboxesTest, AnAddressOfTheHostsIsUndoneByTheNextProcessToo) {
+TEST_F(SandboxesTest, UndoesAHostAddressAfterARestart) {
   World world(*this);
   world.node.plugin("vf", "[ $CNI_COMMAND != DEL ] || [ -e may-end ] || exit 1");
   world.node.prepare("uid-a", "net1");
@@ -175,7 +175,7 @@ TEST_F(SandboxesTest, AnAddressOfTheHostsIsUndoneByTheNextProcessToo) {
 }
 
 // A checkpoint of dra-driver-sriov, or of a release before, has names that VfConfig refuses.
-TEST_F(SandboxesTest, NoInterfaceIsMadeUnderANameThatMeansAnother) {
+TEST_F(SandboxesTest, RefusesAnAmbiguousInterfaceName) {
   for (const char* name : {"all.", ".all", "eth0.", "a..b", "all", "eth0", "dev%d"}) {
     World world(*this);
     world.node.prepare("uid-a", name);
@@ -187,7 +187,7 @@ TEST_F(SandboxesTest, NoInterfaceIsMadeUnderANameThatMeansAnother) {
 }
 
 // It would be in the checkpoint as long as the claim is prepared.
-TEST_F(SandboxesTest, APodWhoseTextsCannotBeKeptIsNotKept) {
+TEST_F(SandboxesTest, DoesNotKeepAnOversizedPod) {
   World world(*this);
   PreparedDevice& device = world.node.prepare("uid-a", "net1");
   const std::string cdi = "sriovnetwork.k8snetworkplumbingwg.io/vf=claim-uid-a-net1-" + device.device;
@@ -203,7 +203,7 @@ TEST_F(SandboxesTest, APodWhoseTextsCannotBeKeptIsNotKept) {
   EXPECT_EQ(pods.size(), 1u);
 }
 
-TEST_F(SandboxesTest, APodWithoutAClaimIsLetThrough) {
+TEST_F(SandboxesTest, AdmitsAPodWithoutAClaim) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
   EXPECT_EQ(world.run("b"), "");
@@ -212,7 +212,7 @@ TEST_F(SandboxesTest, APodWithoutAClaimIsLetThrough) {
   EXPECT_EQ(world.node.calls(), Lines{});
 }
 
-TEST_F(SandboxesTest, APodInTheHostsNetworkIsRefused) {
+TEST_F(SandboxesTest, RefusesAPodInTheHostsNetwork) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
   const std::string why = world.call("Run", field(1, nri::test::sandbox("a", "")));
@@ -222,7 +222,7 @@ TEST_F(SandboxesTest, APodInTheHostsNetworkIsRefused) {
 
 // Between the chain's deadline and the runtime's is a twentieth of the runtime's time. A machine may be too busy to answer within
 // it: then the runtime gets more time.
-TEST_F(SandboxesTest, APluginThatSleepsIsEndedInTimeThePodRefusedAndWhatItDidUndone) {
+TEST_F(SandboxesTest, KillsAHangingPluginAndUndoesItsWork) {
   std::string why;
   bool is_told_in_time = false;
   for (Millis timeout{1'000}; timeout < kEndless && !is_told_in_time; timeout *= 2) {
@@ -244,7 +244,7 @@ TEST_F(SandboxesTest, APluginThatSleepsIsEndedInTimeThePodRefusedAndWhatItDidUnd
   EXPECT_TRUE(is_told_in_time) << why;
 }
 
-TEST_F(SandboxesTest, APluginThatFailsIsQuotedAndWhatWasMadeBeforeItIsUndone) {
+TEST_F(SandboxesTest, QuotesAFailedPluginAndUndoesEarlierWork) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
   world.node.prepare("uid-a", "net2", "0000:03:00.3");
@@ -259,7 +259,7 @@ TEST_F(SandboxesTest, APluginThatFailsIsQuotedAndWhatWasMadeBeforeItIsUndone) {
 }
 
 // What the path names may change after the runtime has said it.
-TEST_F(SandboxesTest, ANetworkOfAVfConfigIsAttachedInTheNamespaceThatIsKeptOpen) {
+TEST_F(SandboxesTest, AttachesANetworkOfAVfConfigInTheHeldNamespace) {
   World world(*this);
   world.node.prepare("uid-a", "net1").network = native_config({}, "eth2");
   for (const char* program : {"sliced-native", "static"}) world.node.plugin(program, "");
@@ -274,7 +274,7 @@ TEST_F(SandboxesTest, ANetworkOfAVfConfigIsAttachedInTheNamespaceThatIsKeptOpen)
 }
 
 // Red when a plugin runs with the host's namespace as the pod's: it would configure the host.
-TEST_F(SandboxesTest, NoPluginRunsInTheHostsNamespace) {
+TEST_F(SandboxesTest, RunsNoPluginInTheHostsNamespace) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
   for (const std::string& host :
@@ -291,7 +291,7 @@ TEST_F(SandboxesTest, NoPluginRunsInTheHostsNamespace) {
 }
 
 // Each plugin waits until all eight run: one after the other none would end.
-TEST_F(SandboxesTest, TheInterfacesOfAPodAreAttachedAtOnce) {
+TEST_F(SandboxesTest, AttachesInterfacesOfAPodConcurrently) {
   World world(*this);
   world.node.plugin("vf",
                     "[ $CNI_COMMAND = ADD ] || exit 0\ntouch begun.$CNI_IFNAME\n"
@@ -306,7 +306,7 @@ TEST_F(SandboxesTest, TheInterfacesOfAPodAreAttachedAtOnce) {
   EXPECT_EQ(world.node.records(), 0u);
 }
 
-TEST_F(SandboxesTest, InterfacesOnOneSharedDeviceAreAttachedOneAfterTheOther) {
+TEST_F(SandboxesTest, AttachesInterfacesOnASharedDeviceSequentially) {
   World world(*this);
   const char* network = R"({"cniVersion":"1.0.0","name":"net","type":"vf","master":"eth1"})";
   for (const char* interface : {"net1", "net2", "net3"})
@@ -317,7 +317,7 @@ TEST_F(SandboxesTest, InterfacesOnOneSharedDeviceAreAttachedOneAfterTheOther) {
 }
 
 // What has begun when another attachment fails ends first, and then all of them are undone.
-TEST_F(SandboxesTest, WhenOneAttachmentFailsTheOthersAreUndone) {
+TEST_F(SandboxesTest, UndoesTheOthersIfOneAttachmentFails) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
   world.node.prepare("uid-a", "net2", "0000:03:00.3");
@@ -335,7 +335,7 @@ TEST_F(SandboxesTest, WhenOneAttachmentFailsTheOthersAreUndone) {
 
 // The error says what each attachment took and which option gives more time. Where the machine is too busy to say it before the
 // connection's own deadline, the runtime gets more time.
-TEST_F(SandboxesTest, AttachmentsThatTakeTooLongAreNamedWithTheirTimes) {
+TEST_F(SandboxesTest, NamesSlowAttachmentsWithTheirTimes) {
   std::string why;
   for (Millis timeout{1'000}; timeout < kEndless && why.find("together ") == std::string::npos;
        timeout *= 2) {
@@ -353,7 +353,7 @@ TEST_F(SandboxesTest, AttachmentsThatTakeTooLongAreNamedWithTheirTimes) {
     EXPECT_NE(why.find(part), std::string::npos) << why;
 }
 
-TEST_F(SandboxesTest, TwoDefaultRoutesAreRefusedBeforeAnyPlugin) {
+TEST_F(SandboxesTest, RefusesTwoDefaultRoutesBeforeAnyPlugin) {
   World world(*this);
   const char* network = R"({"cniVersion":"1.0.0","name":"net","type":"vf",)"
                         R"("ipam":{"type":"static","routes":[{"dst":"0.0.0.0/0"}]}})";
@@ -364,7 +364,7 @@ TEST_F(SandboxesTest, TwoDefaultRoutesAreRefusedBeforeAnyPlugin) {
 }
 
 // SIGKILL between prepare and RunPodSandbox: the runtime goes on alone.
-TEST_F(SandboxesTest, ASandboxThatCameWhileWeWereAwayGetsItsInterfaceBeforeItsFirstContainer) {
+TEST_F(SandboxesTest, AttachesASandboxCreatedDuringAnOutageBeforeItsFirstContainer) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
   world.start();
@@ -379,7 +379,7 @@ TEST_F(SandboxesTest, ASandboxThatCameWhileWeWereAwayGetsItsInterfaceBeforeItsFi
   EXPECT_EQ(world.daemon->attached.size(), 1u);
 }
 
-TEST_F(SandboxesTest, AContainerThatGotPastUsIsReportedAndItsDeviceUnhealthyUntilItsSandboxEnds) {
+TEST_F(SandboxesTest, ReportsAContainerStartedWithoutInterfaces) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
   world.synchronize({"a", "b"}, {"a", "b"});
@@ -393,7 +393,7 @@ TEST_F(SandboxesTest, AContainerThatGotPastUsIsReportedAndItsDeviceUnhealthyUnti
   EXPECT_EQ(world.daemon->troubles_told, 2u);
 }
 
-TEST_F(SandboxesTest, KilledWithinAddWhatWasBegunIsUndoneAndMadeAnew) {
+TEST_F(SandboxesTest, UndoesAndRepeatsAnInterruptedAdd) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
   world.node.plugin("vf", "[ $CNI_COMMAND = DEL ] || sleep 7200");
@@ -406,7 +406,7 @@ TEST_F(SandboxesTest, KilledWithinAddWhatWasBegunIsUndoneAndMadeAnew) {
   EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1", "DEL a net1", "ADD a net1"}));
 }
 
-TEST_F(SandboxesTest, AfterARestartWhatStandsStandsAndIsToldAgain) {
+TEST_F(SandboxesTest, KeepsAndReportsAttachmentsAfterARestart) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
   EXPECT_EQ(world.run("a"), "");
@@ -418,7 +418,7 @@ TEST_F(SandboxesTest, AfterARestartWhatStandsStandsAndIsToldAgain) {
   EXPECT_EQ(world.node.calls(), Lines{"ADD a net1"});
 }
 
-TEST_F(SandboxesTest, SandboxesThatVanishedAreUndoneWithoutTheirNamespaceAndByWhatWasRecorded) {
+TEST_F(SandboxesTest, DetachesVanishedSandboxesByTheirRecords) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
   EXPECT_EQ(world.run("a"), "");
@@ -436,7 +436,7 @@ TEST_F(SandboxesTest, SandboxesThatVanishedAreUndoneWithoutTheirNamespaceAndByWh
 // containerd says nothing of the end of a sandbox that is older than itself, and removes its namespace's file.
 // A reboot takes all sandboxes. Red when the plugins of all run at once: their pipes alone are more than a process may have
 // open.
-TEST_F(SandboxesTest, OfManySandboxesThatVanishedAFewAreUndoneAtATime) {
+TEST_F(SandboxesTest, DetachesVanishedSandboxesAFewAtATime) {
   World world(*this);
   constexpr size_t kMany = 3 * Attachments::kLaterMax;
   for (size_t i = 0; i < kMany; ++i) {
@@ -455,7 +455,7 @@ TEST_F(SandboxesTest, OfManySandboxesThatVanishedAFewAreUndoneAtATime) {
 
 // As when a node boots, or is drained. Red when each call's plugins are begun at once, when ADD waits for DEL, or when the DELs of one
 // namespace's pods leave no room for those of another.
-TEST_F(SandboxesTest, OfManyCallsAtOnceAFewRunTheirPluginsAndNoAddWaitsForADel) {
+TEST_F(SandboxesTest, BoundsConcurrentPluginsAndNoAddWaitsForADel) {
   World world(*this);
   constexpr size_t kMany = Attachments::kDelsMax + 8;
   static_assert(kMany > Attachments::kAddsMax);
@@ -509,7 +509,7 @@ TEST_F(SandboxesTest, OfManyCallsAtOnceAFewRunTheirPluginsAndNoAddWaitsForADel) 
   }
 }
 
-TEST_F(SandboxesTest, ANamespaceWhoseFileIsGoneIsThereForItsPluginsUntilTheyHaveUndone) {
+TEST_F(SandboxesTest, KeepsANamespaceWithoutAFileUntilItIsDetached) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
   EXPECT_EQ(world.run("a"), "");
@@ -529,7 +529,7 @@ TEST_F(SandboxesTest, ANamespaceWhoseFileIsGoneIsThereForItsPluginsUntilTheyHave
   }
 }
 
-TEST_F(SandboxesTest, ANamespaceIsLetGoWhereItsPluginsCannotUndo) {
+TEST_F(SandboxesTest, ReleasesANamespaceWhosePluginsCannotDetach) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
   EXPECT_EQ(world.run("a"), "");
@@ -540,7 +540,7 @@ TEST_F(SandboxesTest, ANamespaceIsLetGoWhereItsPluginsCannotUndo) {
   EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1", "DEL a net1", "DEL a net1"}));
 }
 
-TEST_F(SandboxesTest, WhatCannotBeUndoneKeepsItsDeviceAndGoesBeforeTheNextHasIt) {
+TEST_F(SandboxesTest, KeepsADeviceUntilADetachSucceeds) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
   EXPECT_EQ(world.run("a"), "");
@@ -559,7 +559,7 @@ TEST_F(SandboxesTest, WhatCannotBeUndoneKeepsItsDeviceAndGoesBeforeTheNextHasIt)
 }
 
 // Red when directories of networks pile up, or one goes whose network a sandbox has.
-TEST_F(SandboxesTest, WhatHostLocalKeepsOfANetworkGoesWithTheLastSandboxThatHasIt) {
+TEST_F(SandboxesTest, RemovesHostLocalFilesWithTheLastSandbox) {
   World world(*this);
   const std::string base = world.node.directory + "/networks/ns";
   const auto network = [&](const std::string& name) {
@@ -603,7 +603,7 @@ TEST_F(SandboxesTest, WhatHostLocalKeepsOfANetworkGoesWithTheLastSandboxThatHasI
 }
 
 // Red when DEL is believed: an interface that it left in the sandbox would go with the namespace.
-TEST_F(SandboxesTest, AnInterfaceIsBroughtBackBehindEachDelAndElseStaysOnRecord) {
+TEST_F(SandboxesTest, ReturnsAnInterfaceAfterEachDelOrKeepsTheRecord) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
   EXPECT_EQ(world.run("a"), "");
@@ -622,7 +622,7 @@ TEST_F(SandboxesTest, AnInterfaceIsBroughtBackBehindEachDelAndElseStaysOnRecord)
 }
 
 // The runtime asks for one sandbox at a time. Red when a definition that fails late is tried again and again before other namespaces' pods.
-TEST_F(SandboxesTest, ANamespaceWhoseCallsFailLateWaitsAndOthersDoNot) {
+TEST_F(SandboxesTest, ANamespaceWithSlowFailuresDelaysNoOther) {
   World world(*this);
   const auto pod = [&](const std::string& id, const std::string& namespace_name) {
     return field(1, field(1, id) + field(2, "pod") + field(3, "uid-" + id) + field(4, namespace_name) +
@@ -646,7 +646,7 @@ TEST_F(SandboxesTest, ANamespaceWhoseCallsFailLateWaitsAndOthersDoNot) {
 }
 
 // Red when calls that fail are not counted: too long or not is HookTime's to say.
-TEST_F(SandboxesTest, HowLongACallTookIsNotedWhenItFails) {
+TEST_F(SandboxesTest, RecordsTheDurationOfAFailedCall) {
   World world(*this, Millis{0});
   world.node.prepare("uid-a", "net1");
   const TimePoint before = loop.now();
@@ -656,7 +656,7 @@ TEST_F(SandboxesTest, HowLongACallTookIsNotedWhenItFails) {
 }
 
 // Red when a plugin moves what a pod has called as its interface.
-TEST_F(SandboxesTest, NoPluginIsRunForDELWhereTheNamesInTheSandboxMayBeThePods) {
+TEST_F(SandboxesTest, RunsNoDelIfNamesInTheSandboxMayBeThePods) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
   EXPECT_EQ(world.run("a"), "");
@@ -672,7 +672,7 @@ TEST_F(SandboxesTest, NoPluginIsRunForDELWhereTheNamesInTheSandboxMayBeThePods) 
 }
 
 // The kernel's errno names nobody. Red when a pod cannot be told whose interface is in its way.
-TEST_F(SandboxesTest, WhoHasTheParentThatAnAddIsRefusedForIsNamed) {
+TEST_F(SandboxesTest, NamesTheUserOfAConflictingParent) {
   World world(*this);
   const auto network = [](const std::string& type) {
     return R"({"cniVersion":"1.0.0","name":"net","type":")" + type + R"(","master":"eth7"})";
@@ -686,7 +686,7 @@ TEST_F(SandboxesTest, WhoHasTheParentThatAnAddIsRefusedForIsNamed) {
 }
 
 // Red when a value that was noted before an ADD is written once more, over what an administrator has set since.
-TEST_F(SandboxesTest, AHostsSysctlIsAsBeforeTheAddAndWrittenOnce) {
+TEST_F(SandboxesTest, RestoresAHostSysctlOnce) {
   World world(*this);
   const std::string name = "sys/net/ipv6/conf/br0/accept_ra";
   std::filesystem::create_directories(world.node.directory + "/sys/net/ipv6/conf/br0");
@@ -734,7 +734,7 @@ std::string of_pod_a(const World& world, const std::string& id) {
 }
 
 // Red when an ADD that ran no plugin leaves a record whose DEL cannot run either, and the events name that in the place of the cause.
-TEST_F(SandboxesTest, WhereNoPluginWasRunNothingIsOwedAndTheCauseIsNamedAgain) {
+TEST_F(SandboxesTest, OwesNothingIfNoPluginRan) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
   world.node.erase("vf");
@@ -756,7 +756,7 @@ TEST_F(SandboxesTest, WhereNoPluginWasRunNothingIsOwedAndTheCauseIsNamedAgain) {
 }
 
 // Red when a retry is refused for what the first attempt has left, and no longer says why that failed.
-TEST_F(SandboxesTest, ARetryBeginsWithTheFirstCause) {
+TEST_F(SandboxesTest, ARetryReportsTheFirstCause) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
   world.node.plugin("vf", "echo \"$CNI_COMMAND is broken\" >&2; exit 1");
@@ -770,7 +770,7 @@ TEST_F(SandboxesTest, ARetryBeginsWithTheFirstCause) {
 }
 
 // The DEL of host-device fails for ever for a function without a driver. Red when no later pod gets the device.
-TEST_F(SandboxesTest, WhatCanNeverBeUndoneIsGivenUpForTheNextPodOnceItsSandboxIsGone) {
+TEST_F(SandboxesTest, AbandonsAHopelessDetachOnceTheSandboxHasEnded) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
   EXPECT_EQ(world.run("a"), "");
@@ -796,7 +796,7 @@ TEST_F(SandboxesTest, WhatCanNeverBeUndoneIsGivenUpForTheNextPodOnceItsSandboxIs
 
 // k8snetworkplumbingwg/sriov-cni#447: the bind mount of a namespace vanishes, and its file stays. Plugins refuse that file, so DEL
 // never succeeds and the device stays locked. Red when the file is taken for the namespace.
-TEST_F(SandboxesTest, AFileThatIsNoNamespaceAnyMoreCountsAsGone) {
+TEST_F(SandboxesTest, TreatsAFileThatIsNoNamespaceAsEnded) {
   World world(*this);
   world.node.plugin(
       "vf",
@@ -812,7 +812,7 @@ TEST_F(SandboxesTest, AFileThatIsNoNamespaceAnyMoreCountsAsGone) {
 }
 
 // Red when records of shared devices pile up: each sandbox that the kubelet tries leaves one.
-TEST_F(SandboxesTest, AnInterfaceOnASharedDeviceIsGivenUpOnceItsSandboxIsGone) {
+TEST_F(SandboxesTest, AbandonsASharedInterfaceOnceTheSandboxHasEnded) {
   World world(*this);
   world.node.prepare("uid-a", "net1", "");
   EXPECT_EQ(world.run("a"), "");
@@ -824,7 +824,7 @@ TEST_F(SandboxesTest, AnInterfaceOnASharedDeviceIsGivenUpOnceItsSandboxIsGone) {
   EXPECT_EQ(world.daemon->log.count("CNI DEL abandoned"), 1u);
 }
 
-TEST_F(SandboxesTest, WhatCannotBeUndoneIsTriedAgainByItself) {
+TEST_F(SandboxesTest, RetriesAFailedDetach) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
   EXPECT_EQ(world.run("a"), "");
@@ -835,7 +835,7 @@ TEST_F(SandboxesTest, WhatCannotBeUndoneIsTriedAgainByItself) {
 }
 
 // The device is another pod's still, and that pod runs.
-TEST_F(SandboxesTest, ADeviceIsTakenFromNoSandboxThatHasIt) {
+TEST_F(SandboxesTest, TakesNoDeviceFromItsSandbox) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
   EXPECT_EQ(world.run("a"), "");
@@ -844,7 +844,7 @@ TEST_F(SandboxesTest, ADeviceIsTakenFromNoSandboxThatHasIt) {
   EXPECT_EQ(world.node.calls(), Lines{"ADD a net1"});
 }
 
-TEST_F(SandboxesTest, AnotherSandboxOfTheSamePodTakesTheDeviceOver) {
+TEST_F(SandboxesTest, AnotherSandboxOfThePodTakesTheDeviceOver) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
   EXPECT_EQ(world.run("a"), "");
@@ -855,7 +855,7 @@ TEST_F(SandboxesTest, AnotherSandboxOfTheSamePodTakesTheDeviceOver) {
 }
 
 // Of a link, which nobody has alone: its address is taken as long as the sandbox that ended has it.
-TEST_F(SandboxesTest, WhatTheSandboxBeforeHadOfALinkIsUndoneFirst) {
+TEST_F(SandboxesTest, UndoesTheFormerSandboxesLinkFirst) {
   World world(*this);
   world.node.prepare("uid-a", "net1", "");
   world.node.prepare("uid-a", "net2", "");
@@ -871,7 +871,7 @@ TEST_F(SandboxesTest, WhatTheSandboxBeforeHadOfALinkIsUndoneFirst) {
 
 // A claim that stands may be reserved for more pods, and the kubelet does not have it prepared again. Red when the second
 // pod runs without its interface.
-TEST_F(SandboxesTest, APodThatSharesAClaimPreparedForAnotherGetsItsInterfaceBeforeItsContainer) {
+TEST_F(SandboxesTest, AttachesAPodThatSharesAPreparedClaimBeforeItsContainer) {
   World world(*this);
   world.node.prepare("uid-a", "net1", "");
   const std::string named = std::string(kDriver) + "/vf=claim-uid-a-net1-dev-net1";
@@ -895,7 +895,7 @@ TEST_F(SandboxesTest, APodThatSharesAClaimPreparedForAnotherGetsItsInterfaceBefo
 
 // Names are given when a claim is prepared, and nobody knows then which pods will share it. Red when the second pod runs
 // without the interface of the shared claim, because its own has the name.
-TEST_F(SandboxesTest, OfTwoInterfacesOfOneNameNeitherStandsForTheOther) {
+TEST_F(SandboxesTest, DistinguishesTwoInterfacesOfOneName) {
   World world(*this);
   world.node.prepare("uid-a", "net1", "");
   world.node.prepare("uid-b", "net1", "");
@@ -915,7 +915,7 @@ TEST_F(SandboxesTest, OfTwoInterfacesOfOneNameNeitherStandsForTheOther) {
   EXPECT_EQ(world.daemon->attached.size(), 2u);
 }
 
-TEST_F(SandboxesTest, TwoInterfacesOfOneNameAreMadeForNobody) {
+TEST_F(SandboxesTest, RefusesTwoInterfacesOfOneName) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
   PreparedClaim other = world.node.prepared.begin()->second;
@@ -925,7 +925,7 @@ TEST_F(SandboxesTest, TwoInterfacesOfOneNameAreMadeForNobody) {
   EXPECT_EQ(world.node.calls(), Lines{});
 }
 
-TEST_F(SandboxesTest, TheNamespaceOfASandboxIsHeldOnceWhateverIsInIt) {
+TEST_F(SandboxesTest, HoldsANamespaceOnce) {
   World world(*this);
   for (const char* interface : {"net1", "net2", "net3"}) world.node.prepare("uid-a", interface, "");
   EXPECT_EQ(world.run("a"), "");
@@ -938,7 +938,7 @@ TEST_F(SandboxesTest, TheNamespaceOfASandboxIsHeldOnceWhateverIsInIt) {
 
 // What a runtime says of a full node is one turn of the loop. Red when each container is looked for in all pods, and each
 // claim in all containers.
-TEST_F(SandboxesTest, TheWorkOfASynchronizeGrowsWithItsSandboxes) {
+TEST_F(SandboxesTest, SynchronizeIsLinearInSandboxes) {
   const auto synchronize = [this](size_t claims) {
     const auto world = std::make_shared<World>(*this);
     for (size_t i = 0; i < claims; ++i) world->node.prepare("uid-own-" + std::to_string(i), "net1", "");
@@ -956,7 +956,7 @@ TEST_F(SandboxesTest, TheWorkOfASynchronizeGrowsWithItsSandboxes) {
 
 // ---- pods of dra-driver-sriov
 
-TEST_F(SandboxesTest, WhatThePeerHasMadeStandsAndIsUndoneWithItsSandbox) {
+TEST_F(SandboxesTest, AdoptsAndDetachesThePeersAttachments) {
   World world(*this);
   PreparedDevice& device = world.node.prepare("uid-a", "net1");
   device.is_of_peer = true;
@@ -981,7 +981,7 @@ TEST_F(SandboxesTest, WhatThePeerHasMadeStandsAndIsUndoneWithItsSandbox) {
   EXPECT_EQ(world.node.calls().back(), "ADD a net1");
 }
 
-TEST_F(SandboxesTest, WhatThePeerMayHaveBegunIsUndoneAndMadeAnew) {
+TEST_F(SandboxesTest, UndoesAndRepeatsThePeersUnfinishedWork) {
   World world(*this);
   world.node.prepare("uid-a", "net1").is_of_peer = true;
   world.synchronize({"a"});
@@ -991,7 +991,7 @@ TEST_F(SandboxesTest, WhatThePeerMayHaveBegunIsUndoneAndMadeAnew) {
 
 // Red when a definition that the peer had read reaches another interface, another store or what its author may not say, or when it
 // keeps a pod from its end.
-TEST_F(SandboxesTest, WhatThePeerHadReadIsUndoneWithoutWhatMayNotBeSaid) {
+TEST_F(SandboxesTest, UndoesThePeersWorkWithoutForbiddenFields) {
   World world(*this);
   PreparedDevice& device = world.node.prepare("uid-a", "net1");
   device.is_of_peer = true;
@@ -1018,7 +1018,7 @@ TEST_F(SandboxesTest, WhatThePeerHadReadIsUndoneWithoutWhatMayNotBeSaid) {
 }
 
 // Red when what the peer had read for a pod whose sandbox is gone by now is run as it was.
-TEST_F(SandboxesTest, WhatThePeerHadReadIsJudgedAlsoWithoutASandbox) {
+TEST_F(SandboxesTest, JudgesThePeersWorkWithoutASandbox) {
   World world(*this);
   PreparedDevice& device = world.node.prepare("uid-a", "net1");
   device.is_of_peer = true;
@@ -1028,7 +1028,7 @@ TEST_F(SandboxesTest, WhatThePeerHadReadIsJudgedAlsoWithoutASandbox) {
   EXPECT_EQ(world.node.calls(), Lines{});
 }
 
-TEST_F(SandboxesTest, AddressesOfThePeerThatAreNoneAndNetworksThatCannotBeRunAreLeftOut) {
+TEST_F(SandboxesTest, OmitsInvalidAddressesAndNetworksOfThePeer) {
   World world(*this);
   PreparedDevice& device = world.node.prepare("uid-a", "net1");
   device.is_of_peer = true;
@@ -1045,7 +1045,7 @@ TEST_F(SandboxesTest, AddressesOfThePeerThatAreNoneAndNetworksThatCannotBeRunAre
   EXPECT_EQ(world.node.calls(), Lines{"DEL a net1"});
 }
 
-TEST_F(SandboxesTest, AnAgreementThatNobodyTakesIsUndone) {
+TEST_F(SandboxesTest, UndoesAnUnusedAgreement) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
   world.node.plugin("vf", "[ $CNI_COMMAND = DEL ] || until [ -e gone ]; do sleep 0.01; done");

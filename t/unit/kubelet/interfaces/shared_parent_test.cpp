@@ -16,7 +16,7 @@ cni::Record record(const std::string& sandbox, const std::string& fields) {
 }
 
 // Red when one of what the kernel refuses is not explained, or a refusal is put down to a pod that has nothing to do with it.
-TEST(ParentConflict, NamesThePluginAndTheClaimThatAreInTheWay) {
+TEST(ParentConflict, NamesThePluginAndTheClaimInTheWay) {
   struct Case {
     std::string wanted, other;
     bool is_named;
@@ -53,7 +53,7 @@ TEST(ParentConflict, NamesThePluginAndTheClaimThatAreInTheWay) {
 }
 
 // Addresses that the kernel or IPAM chose are in what ADD yielded.
-TEST(ParentConflict, KnowsWhatAddYielded) {
+TEST(ParentConflict, UsesTheResultOfAdd) {
   const cni::Record wanted = record("a", R"("type":"macvlan","master":"eth7","mac":"02:00:00:00:00:0a")");
   cni::Record other = record("b", R"("type":"macvlan","master":"eth7")");
   EXPECT_EQ(parent_conflict(wanted, {&other}), "");

@@ -17,14 +17,14 @@ PreparedClaims prepared(const std::string& mac) {
   return {{key_of(claim), claim}};
 }
 
-TEST(WantedInterfaces, AnAddressThatThePodAsksForGoesToThePluginsThatTakeOne) {
+TEST(WantedInterfaces, PassesARequestedAddressToPluginsThatAcceptOne) {
   EXPECT_EQ(interfaces_of(prepared("02:00:00:00:00:0a"), "pod")[0].capabilities,
             kube::Json(kube::Json::Object{{"mac", "02:00:00:00:00:0a"}}));
   EXPECT_TRUE(interfaces_of(prepared(""), "pod")[0].capabilities.is_null());
 }
 
 // Red when a pod's InfiniBand VF gets no GUID, one that two pods share, or one that is no unicast EUI-64 of local administration.
-TEST(WantedInterfaces, AnInfinibandFunctionHasAGuidForEachClaim) {
+TEST(WantedInterfaces, AnInfinibandFunctionHasAGuidPerClaim) {
   PreparedClaims claims = prepared("");
   PreparedDevice& device = claims.begin()->second.devices[0];
   const auto guid = [&] {
@@ -51,7 +51,7 @@ TEST(WantedInterfaces, AnInfinibandFunctionHasAGuidForEachClaim) {
   EXPECT_EQ(guid(), "") << "others have the device, too";
 }
 
-TEST(WantedInterfaces, WhatIsToldOfOneIsItsOwnAndNotTheHostsEnd) {
+TEST(WantedInterfaces, ReportsThePodsEndOfAnInterface) {
   const WantedInterface wanted = interfaces_of(prepared(""), "pod")[0];
   cni::Attached result;
   result.interfaces = {{.name = "net1", .mac = "02:00:00:00:00:01"},  // a bridge of the host's, by chance

@@ -13,12 +13,12 @@ std::vector<Frame> all_of(FrameReader& reader) {
   return frames;
 }
 
-TEST(Frames, AreWrittenAsPublished) {
+TEST(Frames, HaveThePublishedFormat) {
   EXPECT_EQ(encode_frame({.stream = 5, .type = FrameType::kResponse, .flags = 1, .data = "ab"}),
             std::string("\0\0\0\2\0\0\0\5\2\1ab", 12));
 }
 
-TEST(Frames, AreReadHoweverTheyAreCut) {
+TEST(Frames, DecodeHoweverTheyAreCut) {
   const std::string bytes = test::frame(1, 1, "one") + test::frame(3, 2, "") + test::frame(5, 9, "three", 4);
   for (size_t cut = 1; cut < bytes.size(); ++cut) {
     FrameReader reader;
@@ -36,7 +36,7 @@ TEST(Frames, AreReadHoweverTheyAreCut) {
   }
 }
 
-TEST(Frames, OneThatIsTooLargeIsPassedOverAndTheNextIsRead) {
+TEST(Frames, SkipAnOversizedFrame) {
   const size_t size = kFrameDataMax + 1;
   FrameReader reader;
   reader.add(test::u32(static_cast<uint32_t>(size)) + test::u32(7) + std::string("\1\0", 2) + "begins");
@@ -57,7 +57,7 @@ TEST(Frames, OneThatIsTooLargeIsPassedOverAndTheNextIsRead) {
   EXPECT_EQ(after->data, "after");
 }
 
-TEST(Frames, TheLargestIsRead) {
+TEST(Frames, DecodeTheLargest) {
   FrameReader reader;
   reader.add(test::frame(1, 1, std::string(kFrameDataMax, 'y')));
   const auto frame = reader.next();
@@ -65,7 +65,7 @@ TEST(Frames, TheLargestIsRead) {
   EXPECT_EQ(frame->data.size(), kFrameDataMax);
 }
 
-TEST(Frames, ManySmallFramesInOneReadAreLinear) {
+TEST(Frames, DecodeManySmallOnesInLinearTime) {
   constexpr size_t kCount = 1'000'000;
   const std::string one = test::frame(1, 1, "x");
   std::string all;

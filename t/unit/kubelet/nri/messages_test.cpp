@@ -11,7 +11,7 @@ namespace {
 using test::field;
 using test::number_field;
 
-TEST(Messages, ARequestHasThePublishedNumbers) {
+TEST(Messages, ARequestHasThePublishedFieldNumbers) {
   const Request request{.service = "s", .method = "m", .payload = "p", .timeout = Millis{2}};
   EXPECT_EQ(encode_request(request),
             field(1, "s") + field(2, "m") + field(3, "p") + number_field(4, 2'000'000));
@@ -21,7 +21,7 @@ TEST(Messages, ARequestHasThePublishedNumbers) {
   EXPECT_EQ(back->timeout, Millis{2});
 }
 
-TEST(Messages, TimeoutsAreWithinReason) {
+TEST(Messages, BoundTimeouts) {
   const auto timeout = [](uint64_t nanos) { return decode_request(number_field(4, nanos))->timeout; };
   EXPECT_EQ(timeout(1), Millis{1});
   EXPECT_EQ(timeout(static_cast<uint64_t>(-5)), Millis{0});
@@ -29,7 +29,7 @@ TEST(Messages, TimeoutsAreWithinReason) {
   EXPECT_EQ(decode_configure(number_field(5, static_cast<uint64_t>(INT64_MIN)))->request_timeout, Millis{0});
 }
 
-TEST(Messages, AResponseCarriesAStatusOnlyWhereItFailed) {
+TEST(Messages, AResponseHasAStatusOnlyOnFailure) {
   EXPECT_EQ(encode_response({.payload = "fine"}), field(2, "fine"));
   EXPECT_EQ(encode_response({.status = {Code::kUnknown, "no"}}),
             field(1, number_field(1, 2) + field(2, "no")));
@@ -39,20 +39,20 @@ TEST(Messages, AResponseCarriesAStatusOnlyWhereItFailed) {
 }
 
 // Go's decoder ends the connection over a string that is not UTF-8.
-TEST(Messages, AStatusIsBoundedText) {
+TEST(Messages, BoundAStatus) {
   const std::string bytes = encode_response({.status = {Code::kUnknown, "\xff" + std::string(5000, 'x')}});
   EXPECT_LT(bytes.size(), 1100u);
   EXPECT_TRUE(is_utf8(decode_response(bytes)->status.message));
 }
 
-TEST(Messages, RegistrationAndAnswersHaveThePublishedNumbers) {
+TEST(Messages, RegistrationAndAnswersHaveThePublishedFieldNumbers) {
   EXPECT_EQ(encode_register("n", "42", "v"), field(1, "n") + field(2, "42") + field(3, "v"));
   EXPECT_EQ(encode_configure_answer(kSandboxAndCreateEvents), number_field(2, 15));
   EXPECT_EQ(encode_synchronize_answer(true), number_field(2, 1));
   EXPECT_EQ(encode_synchronize_answer(false), "");
 }
 
-TEST(Messages, ConfigureIsRead) {
+TEST(Messages, DecodeConfigure) {
   const auto configure =
       decode_configure(field(1, "ours alone") + field(2, "containerd") + field(3, "v2.4.2") +
                        number_field(4, 5000) + number_field(5, 2000) + field(6, "v0.12.3"));
@@ -63,7 +63,7 @@ TEST(Messages, ConfigureIsRead) {
   EXPECT_EQ(configure->request_timeout, Millis{2000});
 }
 
-TEST(Messages, SandboxesAndContainersAreRead) {
+TEST(Messages, DecodeSandboxesAndContainers) {
   const PodSandbox pod{.id = "a",
                        .name = "pod-a",
                        .namespace_name = "ns",
@@ -89,13 +89,13 @@ TEST(Messages, SandboxesAndContainersAreRead) {
   EXPECT_TRUE(all->more);
 }
 
-TEST(Messages, WhatIsNoTextIsShownEscapedAndMatchesNothing) {
+TEST(Messages, EscapeInvalidTexts) {
   const auto call = decode_sandbox_call(field(1, field(1, "\xff\xfe")));
   ASSERT_TRUE(call.ok());
   EXPECT_EQ(call->pod.id, "\\xff\\xfe");
 }
 
-TEST(Messages, WhatIsNoMessageIsRefused) {
+TEST(Messages, RefuseInvalidMessages) {
   EXPECT_FALSE(decode_request("\x0a").ok());
   EXPECT_FALSE(decode_response("\x0a").ok());
   EXPECT_FALSE(decode_configure("\x12\x7f").ok());

@@ -8,14 +8,14 @@ namespace sliced::nri {
 namespace {
 
 // The runtime reads a piece into a buffer of 4096 bytes.
-TEST(Mux, PiecesAreNoLongerThanTheRuntimeReads) {
+TEST(Mux, PiecesFitTheRuntimesBuffer) {
   EXPECT_EQ(encode_pieces(2, "abc"), test::piece(2, "abc"));
   EXPECT_EQ(encode_pieces(1, std::string(5000, 'x')),
             test::piece(1, std::string(4096, 'x')) + test::piece(1, std::string(904, 'x')));
   EXPECT_EQ(encode_pieces(1, ""), "");
 }
 
-TEST(Mux, WhatConnectionsSayIsKeptApartHoweverItIsCut) {
+TEST(Mux, SeparatesConnectionsHoweverBytesAreCut) {
   const std::string bytes =
       test::piece(1, "for us ") + test::piece(2, "an answer") + test::piece(1, "") + test::piece(1, "again");
   for (size_t cut = 1; cut < bytes.size(); ++cut) {
@@ -31,7 +31,7 @@ TEST(Mux, WhatConnectionsSayIsKeptApartHoweverItIsCut) {
   }
 }
 
-TEST(Mux, WhatNobodyMaySendEndsTheTrunk) {
+TEST(Mux, ForbiddenFramesEndTheTrunk) {
   for (const std::string& header : {test::u32(0) + test::u32(1), test::u32(1) + test::u32((4u << 20) + 11)}) {
     PieceReader reader;
     reader.add(header);
@@ -44,7 +44,7 @@ TEST(Mux, WhatNobodyMaySendEndsTheTrunk) {
   EXPECT_TRUE(reader.next().ok());
 }
 
-TEST(Mux, PiecesThatCarryNothingEndTheTrunk) {
+TEST(Mux, EmptyPiecesEndTheTrunk) {
   for (const std::string& idle : {test::piece(1, ""), test::piece(7, ""), test::piece(7, "for nobody")}) {
     PieceReader reader;
     std::string all;
@@ -69,7 +69,7 @@ TEST(Mux, PiecesThatCarryNothingEndTheTrunk) {
 }
 
 // Erased from the front one by one, these would move 100 TB.
-TEST(Mux, ManySmallPiecesInOneReadAreLinear) {
+TEST(Mux, DecodesManySmallPiecesInLinearTime) {
   constexpr size_t kCount = 2'000'000;
   const std::string one = test::piece(1, "x");
   std::string all;

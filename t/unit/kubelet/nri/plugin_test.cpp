@@ -120,7 +120,7 @@ TEST_F(PluginTest, RegistersConfiguresAndIsUpOnceSynchronized) {
   EXPECT_EQ(hooks.said, (std::vector<std::string>{"synchronize 1 0", "link"}));
 }
 
-TEST_F(PluginTest, PartsOfASynchronizationAreOne) {
+TEST_F(PluginTest, JoinsPartsOfASynchronization) {
   begin();
   const std::string more = test::number_field(3, 1);
   EXPECT_EQ(call("Synchronize", field(1, test::sandbox("a")) + more)->payload, test::number_field(2, 1));
@@ -131,7 +131,7 @@ TEST_F(PluginTest, PartsOfASynchronizationAreOne) {
   EXPECT_EQ(hooks.said, (std::vector<std::string>{"synchronize 2 1", "link"}));
 }
 
-TEST_F(PluginTest, HooksAreToldAndAnswer) {
+TEST_F(PluginTest, NotifiesHooksAndAnswers) {
   come_up();
   const std::string pod = field(1, test::sandbox("a", "/run/netns/x"));
   for (const auto* method : {"RunPodSandbox", "StopPodSandbox", "RemovePodSandbox"})
@@ -146,7 +146,7 @@ TEST_F(PluginTest, HooksAreToldAndAnswer) {
   EXPECT_EQ(call("RunPodSandbox", "")->status.code, Code::kInvalidArgument);
 }
 
-TEST_F(PluginTest, WhoIsLateRefusesAndStaysConnected) {
+TEST_F(PluginTest, RefusesALateHookAndStaysConnected) {
   come_up();
   std::optional<Reply> kept;
   hooks.on_call = [&](Reply reply) { kept.emplace(std::move(reply)); };
@@ -159,7 +159,7 @@ TEST_F(PluginTest, WhoIsLateRefusesAndStaysConnected) {
   EXPECT_TRUE(plugin->link().is_up);
 }
 
-TEST_F(PluginTest, ALostConnectionIsSaidOnceAndMadeAgainLaterEachTime) {
+TEST_F(PluginTest, ReportsALostConnectionOnceAndBacksOff) {
   come_up();
   std::optional<Reply> kept;
   hooks.on_call = [&](Reply reply) { kept.emplace(std::move(reply)); };
@@ -182,7 +182,7 @@ TEST_F(PluginTest, ALostConnectionIsSaidOnceAndMadeAgainLaterEachTime) {
   EXPECT_EQ(log.count("connected to the container runtime socket"), 2u);
 }
 
-TEST_F(PluginTest, ARegistrationThatIsRefusedOrNotAnsweredIsTriedAgain) {
+TEST_F(PluginTest, RetriesARefusedOrUnansweredRegistration) {
   say(2, test::refusal(1, 2, "no such index"));
   EXPECT_EQ(plugin->link().why_not, "RegisterPlugin: refused with code 2: no such index");
   EXPECT_TRUE(wire().is_gone);
@@ -193,13 +193,13 @@ TEST_F(PluginTest, ARegistrationThatIsRefusedOrNotAnsweredIsTriedAgain) {
   EXPECT_TRUE(wire().is_gone);
 }
 
-TEST_F(PluginTest, NonsenseEndsTheConnection) {
+TEST_F(PluginTest, InvalidDataEndsTheConnection) {
   wire().say(test::u32(0) + test::u32(1));
   EXPECT_TRUE(wire().is_gone);
   EXPECT_NE(plugin->link().why_not.find("connection 0"), std::string::npos);
 }
 
-TEST_F(PluginTest, ARuntimeThatReadsNothingIsGivenUp) {
+TEST_F(PluginTest, DisconnectsARuntimeThatDoesNotRead) {
   come_up();
   wire().is_stuck = true;
   for (int i = 0; i < 60'000 && !wire().is_gone; ++i) {
@@ -209,7 +209,7 @@ TEST_F(PluginTest, ARuntimeThatReadsNothingIsGivenUp) {
   EXPECT_TRUE(dials.wires[0]->is_gone);
 }
 
-TEST_F(PluginTest, PartsOfASynchronizationAreBoundedInBytes) {
+TEST_F(PluginTest, BoundsThePartsOfASynchronization) {
   const std::string pod = field(1, field(1, "p") + field(2, std::string(60'000, 'n')));
   const std::string container = field(2, field(1, "c") + field(20, field(1, std::string(60'000, 'd'))));
   for (const std::string& item : {field(1, field(1, "p")), pod, container}) {
@@ -231,7 +231,7 @@ TEST_F(PluginTest, PartsOfASynchronizationAreBoundedInBytes) {
   }
 }
 
-TEST_F(PluginTest, ATextThatNoRuntimeSendsIsRefused) {
+TEST_F(PluginTest, RefusesTextsThatNoRuntimeSends) {
   come_up();
   const std::string large = field(1, field(1, "p") + field(2, std::string(100'000, 'n')));
   for (const auto* method : {"RunPodSandbox", "StopPodSandbox", "CreateContainer", "Synchronize"}) {
@@ -245,7 +245,7 @@ TEST_F(PluginTest, ATextThatNoRuntimeSendsIsRefused) {
   EXPECT_TRUE(hooks.said.empty());
 }
 
-TEST_F(PluginTest, ARuntimeThatSendsNothingOfUseIsGivenUp) {
+TEST_F(PluginTest, DisconnectsARuntimeThatSendsNothingUseful) {
   const std::string empty = test::piece(1, "");
   const std::string answers = test::piece(1, test::frame(1, 2, "")) + test::piece(2, test::frame(99, 2, ""));
   for (const std::string& idle : {empty, answers}) {
@@ -269,7 +269,7 @@ TEST_F(PluginTest, AHookMayDropThePlugin) {
   EXPECT_EQ(dials.dialed, 1u);
 }
 
-TEST(PluginOptionsCheck, SaysWhatARuntimeWouldRefuse) {
+TEST(PluginOptionsCheck, NamesOptionsThatARuntimeWouldRefuse) {
   EXPECT_TRUE(check({}).ok());
   EXPECT_TRUE(check({.name = "a_b.c+d-9", .index = "00"}).ok());
   for (const auto& [name, index] : std::vector<std::pair<std::string, std::string>>{

@@ -41,7 +41,7 @@ struct ServerTest : testing::Test {
       [this](const std::string& bytes) { sent += bytes; }};
 };
 
-TEST_F(ServerTest, AnswersAtOnceOrLaterInAnyOrder) {
+TEST_F(ServerTest, AnswersInAnyOrder) {
   ask(1, "keep");
   ask(3, "echo");
   ask(5, "keep");
@@ -54,7 +54,7 @@ TEST_F(ServerTest, AnswersAtOnceOrLaterInAnyOrder) {
   EXPECT_FALSE(kept[0].give("twice"));
 }
 
-TEST_F(ServerTest, WhatIsUnknownIsUnimplementedAndTheConnectionGoesOn) {
+TEST_F(ServerTest, AnswersUnimplementedAndContinues) {
   ask(1, "none");
   server->receive(test::request(3, "other", "echo", ""));
   server->receive(test::frame(5, 1, test::field(1, "svc") + test::field(2, "echo"), 2));  // a stream
@@ -65,7 +65,7 @@ TEST_F(ServerTest, WhatIsUnknownIsUnimplementedAndTheConnectionGoesOn) {
   EXPECT_EQ(code_of(7), Code::kOk);
 }
 
-TEST_F(ServerTest, WhatIsNoCallIsRefusedByItsStream) {
+TEST_F(ServerTest, RefusesAnInvalidCallByItsStream) {
   ask(9, "echo");
   ask(7, "echo");                                 // streams count up
   ask(10, "echo");                                // and are odd
@@ -78,7 +78,7 @@ TEST_F(ServerTest, WhatIsNoCallIsRefusedByItsStream) {
   EXPECT_EQ(answers().count(15), 0u);
 }
 
-TEST_F(ServerTest, AMessageThatIsTooLargeIsRefusedAndPassedOver) {
+TEST_F(ServerTest, RefusesAndSkipsAnOversizedMessage) {
   server->receive(test::u32((4u << 20) + 1) + test::u32(1) + std::string("\1\0", 2));
   EXPECT_EQ(code_of(1), Code::kResourceExhausted);
   server->receive(std::string((4u << 20) + 1, 'x') + test::request(3, "svc", "echo", ""));
@@ -86,7 +86,7 @@ TEST_F(ServerTest, AMessageThatIsTooLargeIsRefusedAndPassedOver) {
 }
 
 // A runtime that hears nothing in time drops the plugin and goes on as if it had agreed.
-TEST_F(ServerTest, WhoIsLateHasRefusedBeforeTheCallersTimeIsUp) {
+TEST_F(ServerTest, RefusesALateCallBeforeTheCallersTimeout) {
   ask(1, "keep", 1000);
   EXPECT_EQ(kept[0].deadline(), scheduler.now() + Millis{900});
   scheduler.advance(Millis{899});
@@ -97,13 +97,13 @@ TEST_F(ServerTest, WhoIsLateHasRefusedBeforeTheCallersTimeIsUp) {
   EXPECT_EQ(answers().size(), 1u);
 }
 
-TEST_F(ServerTest, WithoutATimeOfTheCallTheConfiguredOneCounts) {
+TEST_F(ServerTest, UsesTheConfiguredTimeoutByDefault) {
   server->set_timeout(Millis{500});
   ask(1, "keep");
   EXPECT_EQ(kept[0].deadline(), scheduler.now() + Millis{450});
 }
 
-TEST_F(ServerTest, AnAnswerThatIsDroppedIsOne) {
+TEST_F(ServerTest, ADroppedAnswerIsAnError) {
   ask(1, "forget");
   EXPECT_EQ(code_of(1), Code::kInternal);
   ask(3, "keep");
@@ -111,7 +111,7 @@ TEST_F(ServerTest, AnAnswerThatIsDroppedIsOne) {
   EXPECT_EQ(code_of(3), Code::kInternal);
 }
 
-TEST_F(ServerTest, CallsAtOnceAreBounded) {
+TEST_F(ServerTest, BoundsConcurrentCalls) {
   for (uint32_t i = 0; i < 65; ++i) ask(2 * i + 1, "keep");
   EXPECT_EQ(kept.size(), 64u);
   EXPECT_EQ(code_of(129), Code::kResourceExhausted);
@@ -139,7 +139,7 @@ struct ClientTest : testing::Test {
   std::optional<Client> client{std::in_place, scheduler, [this](const std::string& bytes) { sent += bytes; }};
 };
 
-TEST_F(ClientTest, AnswersComeToTheirCalls) {
+TEST_F(ClientTest, AssignsAnswersToTheirCalls) {
   call();
   call();
   EXPECT_EQ(sent, test::request(1, "svc", "m", "in", 100) + test::request(3, "svc", "m", "in", 100));
@@ -150,7 +150,7 @@ TEST_F(ClientTest, AnswersComeToTheirCalls) {
   EXPECT_EQ(outcomes[1].error().what, "m: refused with code 2: no");
 }
 
-TEST_F(ClientTest, SilenceEndsACallAndJunkIsAnAnswer) {
+TEST_F(ClientTest, TimesOutASilentCallAndRefusesInvalidAnswers) {
   call();
   scheduler.advance(Millis{100});
   ASSERT_EQ(outcomes.size(), 1u);
@@ -161,7 +161,7 @@ TEST_F(ClientTest, SilenceEndsACallAndJunkIsAnAnswer) {
   EXPECT_EQ(outcomes[1].error().code, Errc::kInvalid);
 }
 
-TEST_F(ClientTest, MayBeDroppedByWhomItAnswers) {
+TEST_F(ClientTest, MayBeDestroyedInItsCallback) {
   client->call("svc", "m", "", Millis{100}, [this](const Result<std::string>&) { client.reset(); });
   call();
   client->receive(test::response(1, "") + test::response(3, ""));

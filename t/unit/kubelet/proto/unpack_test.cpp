@@ -14,7 +14,7 @@ Result<Unpacked<Outer>> decode(std::string_view bytes, size_t bytes_max = 4096) 
   return unpack<Outer>(sliced__example__outer__descriptor, bytes, bytes_max);
 }
 
-TEST(Unpack, WhatWasPackedComesBack) {
+TEST(Unpack, RoundTrips) {
   const std::string name = "a name", raw("\0\xff", 2);
   Inner inner = SLICED__EXAMPLE__INNER__INIT;
   Inner* list[] = {&inner, &inner};
@@ -31,7 +31,7 @@ TEST(Unpack, WhatWasPackedComesBack) {
   EXPECT_EQ(text((*back)->inner[0]->text), "");
 }
 
-TEST(Unpack, RefusesWhatIsNoMessage) {
+TEST(Unpack, RefusesInvalidMessages) {
   for (const std::string_view bytes : {"\x0a\x7f", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "\x0b"}) {
     const auto outcome = decode(bytes);
     ASSERT_FALSE(outcome.ok());
@@ -40,7 +40,7 @@ TEST(Unpack, RefusesWhatIsNoMessage) {
 }
 
 // Two bytes on the wire are an empty message in memory.
-TEST(Unpack, MemoryIsBoundedWhateverTheWireSays) {
+TEST(Unpack, BoundsMemoryForAnyInput) {
   std::string many;
   for (int i = 0; i < 100'000; ++i) many += std::string_view("\x1a\x00", 2);
   EXPECT_FALSE(decode(many, 1 << 20).ok());
@@ -49,7 +49,7 @@ TEST(Unpack, MemoryIsBoundedWhateverTheWireSays) {
 
 // Red when what somebody writes into a field that nobody here reads, such as a container's arguments, keeps the message from being
 // read: at the top or in a message within it, whatever its wire type is.
-TEST(Unpack, WhatIsNotNamedTakesNoMemory) {
+TEST(Unpack, UnlistedFieldsUseNoMemory) {
   std::string unknown;
   for (int i = 0; i < 100'000; ++i)
     unknown +=
@@ -66,7 +66,7 @@ TEST(Unpack, WhatIsNotNamedTakesNoMemory) {
 }
 
 // Red when a field that nobody reads hides that the rest is no message.
-TEST(Unpack, WhatIsNotNamedIsReadAsFarAsItsEnd) {
+TEST(Unpack, SkipsUnlistedFields) {
   for (const std::string_view bytes :
        {std::string_view("\x7a\x05z", 3), std::string_view("\x79\x01", 2), std::string_view("\x7d\x01", 2),
         std::string_view("\x78\x80", 2), std::string_view("\x7b\x7c", 2), std::string_view("\x02\x00", 2),
@@ -75,7 +75,7 @@ TEST(Unpack, WhatIsNotNamedIsReadAsFarAsItsEnd) {
 }
 
 // Whichever allocation is the first that is refused, nothing leaks and nothing is used (the sanitizers judge).
-TEST(Unpack, AnyAllocationMayBeRefused) {
+TEST(Unpack, SurvivesAnyFailedAllocation) {
   const std::string_view bytes(
       "\x0a\x03"
       "abc"
