@@ -124,7 +124,7 @@ func (p *tunnels) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // The API server can be reached through a proxy alone: nothing else leads to 10.0.2.2, for which its certificate is. Turns red when the pod
 // goes past the proxy, does not say who it is, or misses a change while it watches through the tunnel.
-func TestPodBehindAProxy(t *testing.T) {
+func TestPodWithAProxy(t *testing.T) {
 	e := newEnvironment(t)
 	proxy := &tunnels{to: strings.TrimPrefix(plane.Server.URL, "https://")}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

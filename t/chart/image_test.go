@@ -109,7 +109,7 @@ func unpackLayer(t *testing.T, path, root string, files map[string]int64) {
 
 // Turns red when an image has anything but its program and the program's libraries, lacks one of those, or has what the list of
 // its parts does not name. So the image of the node has neither the controller nor the plugin of kubectl.
-func TestImagesAreAProgramAndItsLibraries(t *testing.T) {
+func TestImagesContainOnlyAProgramAndItsLibraries(t *testing.T) {
 	for _, program := range []string{"sliced", "sliced-controller"} {
 		t.Run(program, func(t *testing.T) { judgeImage(t, program) })
 	}
@@ -195,7 +195,7 @@ func TestTheImageWithIptablesHasAllLibraries(t *testing.T) {
 // Turns red when the image, run as the DaemonSet's pod is (its arguments, mounts, user and capabilities, a read-only root, the
 // token of a pod with the chart's rules), does not publish, asks for what it may not do, or leaves its node half offered when
 // its pod is replaced.
-func TestImageRunsAsThePodDoes(t *testing.T) {
+func TestImageRunsWithThePodsSecurityContext(t *testing.T) {
 	pod := podOf(t, must(render(filepath.Join(manifests, "publisher-only-values.yaml"))))
 	lab := harness.NewHostlessLab(t, plane)
 	judging(t, lab.Node)

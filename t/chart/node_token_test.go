@@ -49,7 +49,7 @@ func enableNodeTokens(t *testing.T, node *core.Node) {
 
 // Turns red when a node's token makes one of another node, of none, or one that is good for long; when a pod's makes any; or when
 // the script that nodes run writes anything but a good successor.
-func TestANodesTokenMakesItsSuccessorAndNoOther(t *testing.T) {
+func TestANodesTokenCreatesOnlyItsSuccessor(t *testing.T) {
 	a, b := plane.Server.NewNode(t, "token-a", nil), plane.Server.NewNode(t, "token-b", nil)
 	enableNodeTokens(t, a)
 	judging(t, a.Name)

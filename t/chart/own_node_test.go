@@ -212,7 +212,7 @@ func TestAPodWritesSlicesOfItsOwnNodeOnly(t *testing.T) {
 }
 
 // Turns red when the kubelet cannot delete the slices of its node at its start.
-func TestAKubeletsWipePasses(t *testing.T) {
+func TestAdmissionPolicyAllowsAKubeletsWipe(t *testing.T) {
 	ctx := context.Background()
 	node := plane.Server.NewNode(t, "wiped", nil)
 	judging(t, node.Name)

@@ -163,7 +163,7 @@ func TestAPodChangesItsOwnAnnotationsOnly(t *testing.T) {
 }
 
 // Turns red when the account for scripts cannot let go the pods of its node, or can do anything else to a pod.
-func TestTheAccountForScriptsTakesOneAnnotationAway(t *testing.T) {
+func TestTheScriptAccountRemovesOnlyOneAnnotation(t *testing.T) {
 	text, err := os.ReadFile("../../config/deploy/optional/configured.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -266,7 +266,7 @@ func mountsOf(pod core.PodSpec) map[string][2]string {
 }
 
 // Turns red when a directory of the node cannot be set, is mounted and not told to the daemon, or told and not mounted.
-func TestDirectoriesOfTheNodeAreValues(t *testing.T) {
+func TestNodeDirectoriesAreChartValues(t *testing.T) {
 	for values, want := range map[string]struct{ path, inside, argument string }{
 		"kubeletPlugin: {kubeletRootDirectoryPath: /k/}":     {"/k/plugins", "/k/plugins", "--kubelet-plugins-directory-path=/k/plugins"},
 		"kubeletPlugin: {kubeletRootDirectoryPath: /k}":      {"/k/plugins_registry", "/k/plugins_registry", "--kubelet-registrar-directory-path=/k/plugins_registry"},

@@ -200,7 +200,7 @@ func rulesOf(t *testing.T, object *unstructured.Unstructured) []M {
 
 // Turns red when the chart grants anything else than config/deploy/rbac.yaml, which the cluster's scenarios are judged with:
 // a plugin all of it, a publisher what is left without the rules of claims that are prepared.
-func TestRulesAreThoseThatAreJudged(t *testing.T) {
+func TestRulesMatchTheChart(t *testing.T) {
 	text, err := os.ReadFile("../../config/deploy/rbac.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -334,7 +334,7 @@ func TestControllersRunTheirOwnImage(t *testing.T) {
 }
 
 // Turns red when a pod may do more to its node than its profile takes.
-func TestWhatPodsMayDo(t *testing.T) {
+func TestPermissionsOfPods(t *testing.T) {
 	writable := func(pod core.PodSpec) (paths []string) {
 		for _, mount := range pod.Containers[0].VolumeMounts {
 			if !mount.ReadOnly {
@@ -416,7 +416,7 @@ func must(text string, err error) string {
 }
 
 // Turns red when the archive lacks what the chart's folder only leads to, or has another version than the program.
-func TestArchiveIsWhole(t *testing.T) {
+func TestArchiveIsComplete(t *testing.T) {
 	made, err := exec.Command("../../build/render", "-pack", chartPath, t.TempDir()).Output()
 	if err != nil {
 		t.Fatal(err)
@@ -440,7 +440,7 @@ func TestArchiveIsWhole(t *testing.T) {
 }
 
 // Turns red when what Prometheus' operator is told of is not the pods, or not their port. (The API server here knows no such kind.)
-func TestPodMonitorIsOfThePods(t *testing.T) {
+func TestPodMonitorSelectsThePods(t *testing.T) {
 	text := must(with(t, "{podMonitor: {enabled: true, labels: {release: prometheus}}, healthAddress: '0.0.0.0:9810'}"))
 	made := objects(t, text)
 	spec := func(object string, path ...string) any {
@@ -489,7 +489,7 @@ func TestPodMonitorIsOfThePods(t *testing.T) {
 
 // Turns red when what the operator of Prometheus and the sidecar of Grafana are given is not what the tests of alerts and dashboard judge,
 // or when it is there although nobody asked for it. (The API server here knows no PrometheusRule.)
-func TestAlertsAndDashboardAreThoseThatAreJudged(t *testing.T) {
+func TestAlertsAndDashboardMatchTheChart(t *testing.T) {
 	for name := range objects(t, must(render())) {
 		if strings.HasPrefix(name, "PrometheusRule ") || strings.HasSuffix(name, "-dashboard") {
 			t.Errorf("%s is made by default", name)

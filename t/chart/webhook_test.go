@@ -196,7 +196,7 @@ var classes = schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1
 // Turns red when the API server does not ask of one of the kinds, or asks of what it must not be held up by: claims of others,
 // those in the webhook's own namespace, labels, and deletions. Asked is what cannot be stored while the webhook is away and its
 // failure policy is Fail.
-func TestWebhookIsAskedAsTheChartSays(t *testing.T) {
+func TestWebhookReceivesReviewsAsConfiguredByTheChart(t *testing.T) {
 	ctx := context.Background()
 	webhook := plane.StartWebhook(t)
 	configuration := typed[admission.ValidatingWebhookConfiguration](t, withWebhook(t, ", failurePolicy: Fail")["ValidatingWebhookConfiguration sliced-webhook"])
@@ -316,7 +316,7 @@ func networkOf(name, config string) *unstructured.Unstructured {
 }
 
 // Turns red when whoever does not want NetworkAttachmentDefinitions judged cannot say so.
-func TestNetworkDefinitionsNeedNotBeJudged(t *testing.T) {
+func TestJudgingNetworkDefinitionsIsOptional(t *testing.T) {
 	for _, one := range typed[admission.ValidatingWebhookConfiguration](t, withWebhook(t, ", networkDefinitions: false")["ValidatingWebhookConfiguration sliced-webhook"]).Webhooks {
 		if strings.HasPrefix(one.Name, "networks.") {
 			t.Errorf("%s is made", one.Name)

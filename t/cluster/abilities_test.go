@@ -89,7 +89,7 @@ func closed(asks map[string]ask, entries, left []string) map[string]bool {
 }
 
 // Turns red when a server is thought to offer what excludes each other, or not to offer what it can.
-func TestWhatIsLeft(t *testing.T) {
+func TestCleanup(t *testing.T) {
 	t.Parallel()
 	all := join(twoVFs, []string{thePF, theMacvlan})
 	shared := map[string]bool{theMacvlan: true}

@@ -368,7 +368,7 @@ func (j judged) judgeEdits(t *testing.T, policies dynamic.ResourceInterface, nam
 }
 
 // Turns red when, with the project's own CRDs, something that `validate` refuses is stored: whoever refuses it first.
-func TestEverythingThatValidateRefusesIsRefused(t *testing.T) {
+func TestTheWebhookRefusesAllThatValidateRefuses(t *testing.T) {
 	t.Parallel()
 	webhook := shared.StartWebhook(t)
 	webhook.Ask(t, "beside-the-schema", admission.Fail)
@@ -412,7 +412,7 @@ func TestEverythingThatValidateRefusesIsRefused(t *testing.T) {
 // Turns red when an attribute that no device has is stored without a warning, or a class is refused for one; when a configuration that no
 // node would understand is stored; when what does not compile is told by nobody: by the API server, and by `validate` of a file; or when
 // what has become of all that is not counted.
-func TestWebhookLooksAtDeviceClasses(t *testing.T) {
+func TestWebhookJudgesDeviceClasses(t *testing.T) {
 	t.Parallel()
 	j := newJudged(t, "classes")
 	j.ask(t)

@@ -161,7 +161,7 @@ func patchStatus(t *testing.T, lab *harness.Lab, name, status string) {
 // Turns red when a status tells otherwise than the nodes, when two write, when nobody takes over from one that is killed, or when
 // a successor writes what stands; when one of them is not ready that does what it is there for, or does not count it; when what others have
 // written into a status goes; or when an older one overwrites at once what a newer one has written.
-func TestOneOfTwoSumsUpWhatNodesReport(t *testing.T) {
+func TestOneOfTwoAggregatorsSumsUpReports(t *testing.T) {
 	t.Parallel()
 	lab, other := harness.NewLab(t, shared, pf0), harness.NewLab(t, shared, pf1)
 	other.Namespace = lab.Namespace // obeys the same policies
@@ -275,7 +275,7 @@ func TestTwoReleasesDoNotFightOverAStatus(t *testing.T) {
 
 // Turns red when a policy in a namespace that no daemon reads is reported by nobody, when one of a namespace that another release's
 // daemon reads is reported, or when `policies -A` marks the wrong ones.
-func TestAPolicyThatNoDaemonReadsIsReported(t *testing.T) {
+func TestAnUnreadPolicyIsReported(t *testing.T) {
 	t.Parallel()
 	plane := harness.NewPlane(t, harness.Options{})
 	lab, other := harness.NewLab(t, plane, pf0), harness.NewLab(t, plane, pf1)

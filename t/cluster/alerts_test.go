@@ -53,7 +53,7 @@ func familiesIn(expression string) (names []string) {
 }
 
 // Turns red when docs/metrics.md says when to alert and no rule does, or a rule alerts on what the page does not say.
-func TestAlertsAreThoseOfTheDocument(t *testing.T) {
+func TestAlertsMatchTheDocument(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(harness.Path("../../docs/metrics.md"))
 	if err != nil {
@@ -138,7 +138,7 @@ func series(text, job string) map[string]string {
 
 // Turns red when a rule is none that Prometheus takes, when a healthy daemon, webhook or aggregate alerts somebody, when an alert
 // reads what they do not tell, or when one does not fire at what it is for.
-func TestAlertsByWhatTheProgramsTell(t *testing.T) {
+func TestAlertsFireForRealMetrics(t *testing.T) {
 	t.Parallel()
 	if said, err := promtool(t, "check", "rules", harness.Path(alertsFile)); err != nil {
 		t.Fatalf("%v: %s", err, said)
@@ -334,7 +334,7 @@ func judgeAlerts(t *testing.T, recorded map[string]string) {
 }
 
 // Turns red when a panel of the dashboard asks for what Prometheus does not understand, or for a metric that the document does not have.
-func TestTheDashboardAsksForWhatThereIs(t *testing.T) {
+func TestTheDashboardQueriesExistingMetrics(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(harness.Path("../../packaging/monitoring/dashboard.json"))
 	if err != nil {

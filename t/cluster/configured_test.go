@@ -152,7 +152,7 @@ func TestTheInitContainerWaitsUntilItsAnnotationIsRemoved(t *testing.T) {
 
 // Turns red when `configured` lets go pods of other nodes or labels, or not all of its own; when a second run writes; or when the
 // file that it makes is not the sign that others wait for.
-func TestConfiguredLetsGoThePodsOfItsNode(t *testing.T) {
+func TestConfiguredReleasesThePodsOfItsNode(t *testing.T) {
 	t.Parallel()
 	lab := harness.NewLab(t, shared, pf0)
 	grantOnPods(lab, "get", "list", "watch", "patch")
@@ -192,7 +192,7 @@ func TestConfiguredLetsGoThePodsOfItsNode(t *testing.T) {
 }
 
 // Turns red when SIGTERM does not end the wait as a shell says it, or when what is not permitted is not said with its remedy.
-func TestTheInitContainerSaysWhatItIsNotAllowed(t *testing.T) {
+func TestTheInitContainerNamesAMissingPermission(t *testing.T) {
 	t.Parallel()
 	lab := harness.NewLab(t, shared, pf0)
 	plainPod(lab, "p", map[string]string{"app": "sliced"})
@@ -217,7 +217,7 @@ func TestTheInitContainerSaysWhatItIsNotAllowed(t *testing.T) {
 
 // Turns red when a pod with a claim from before a reboot starts before its node is configured again, when what is published then
 // stays, or when either does not come back after it.
-func TestAfterARebootNoPodStartsBeforeItsNodeIsConfigured(t *testing.T) {
+func TestNoPodStartsAfterARebootBeforeItsNodeIsConfigured(t *testing.T) {
 	t.Parallel()
 	lab := harness.NewLab(t, shared, pf0)
 	lab.Apply("p", harness.Config("", harness.PFNames("ens1f0")))

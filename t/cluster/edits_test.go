@@ -69,7 +69,7 @@ func exclusive(given []resource.DeviceRequestAllocationResult) error {
 }
 
 // Turns red when the rule lets pass what excludes each other, or forbids what goes together.
-func TestExclusiveIsARule(t *testing.T) {
+func TestExclusiveIsEnforced(t *testing.T) {
 	t.Parallel()
 	shared := func(device string) resource.DeviceRequestAllocationResult {
 		return resource.DeviceRequestAllocationResult{Driver: harness.ExposureDriver, Device: device, ShareID: ptr.To(types.UID("1"))}

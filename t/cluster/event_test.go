@@ -13,7 +13,7 @@ import (
 
 // Turns red when the API server refuses an Event or its series, when it is of another object than the policy, or when what lasts is
 // told again.
-func TestAProblemOfAPolicyIsAnEventOfIt(t *testing.T) {
+func TestAPolicyProblemIsAnEventOfThePolicy(t *testing.T) {
 	t.Parallel()
 	lab := harness.NewLab(t, shared, pf0)
 	lab.Reports = true

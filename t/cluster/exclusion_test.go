@@ -367,7 +367,7 @@ func TestExclusionInALargePool(t *testing.T) {
 
 // Turns red when VFs that come and go beneath claims are given twice, keep a PF from being given when they are gone,
 // or are given beneath a PF that is given away.
-func TestVFsComeAndGoWhileClaimed(t *testing.T) {
+func TestClaimedVFsAreCreatedAndRemoved(t *testing.T) {
 	t.Parallel()
 	vfsComeAndGo(t, exposingPlane(t))
 }

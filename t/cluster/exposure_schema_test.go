@@ -21,7 +21,7 @@ func createExposure(spec M) (*unstructured.Unstructured, error) {
 func exposing(exposure M) M { return M{"selector": M{"cel": "true"}, "exposure": exposure} }
 
 // Turns red when the CRD refuses what the daemon understands, or a default is another than the daemon's.
-func TestExposureSchemaTakesWhatIsRight(t *testing.T) {
+func TestExposureSchemaAcceptsValidObjects(t *testing.T) {
 	t.Parallel()
 	capacity := M{"c": M{"value": "64", "requestPolicy": M{"default": "2", "validRange": M{"min": "1", "max": "4", "step": "1"}}},
 		"example.com/d": M{"value": int64(10), "requestPolicy": M{"validValues": L{"1", int64(2)}, "default": int64(2)}}}
@@ -55,7 +55,7 @@ func TestExposureSchemaTakesWhatIsRight(t *testing.T) {
 }
 
 // Turns red when a wrong policy is stored, or is refused without saying where and what to write.
-func TestExposureSchemaRefusesWhatIsWrong(t *testing.T) {
+func TestExposureSchemaRefusesInvalidObjects(t *testing.T) {
 	t.Parallel()
 	with := func(more M) M {
 		spec := exposing(M{})

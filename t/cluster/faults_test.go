@@ -108,7 +108,7 @@ func TestLoadBalancerWithoutServers(t *testing.T) {
 // Turns red when a server that accepts requests and does not answer (stopped, swapping, behind a dead proxy)
 // wedges the daemon, keeps it from following its host, or gets every request again and again once it wakes
 // up.
-func TestServerThatHangs(t *testing.T) {
+func TestHangingServer(t *testing.T) {
 	t.Parallel()
 	plane := harness.NewPlane(t, harness.Options{SecondServer: true})
 	lab := harness.NewLab(t, plane, pf0)
@@ -408,7 +408,7 @@ func TestPermissionsRemovedAndRestored(t *testing.T) {
 
 // Turns red when a daemon that may not read policies yet takes that for "there are none" and empties the
 // pool.
-func TestNoPermissionAtStartSaysNothing(t *testing.T) {
+func TestNoPermissionAtStartPublishesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	lab := harness.NewLab(t, shared, pf0, pf1)

@@ -52,7 +52,7 @@ func fleetOf(t *testing.T, kubeconfig, command string) map[string]struct {
 }
 
 // Turns red when what the tables of the fleet count is not what the API server's slices and the scheduler's claims have.
-func TestTheFleetAtAGlance(t *testing.T) {
+func TestTheFleetPageShowsProblemsFirst(t *testing.T) {
 	t.Parallel()
 	lab := harness.NewLab(t, shared, pf0)
 	lab.Reports = true
@@ -146,7 +146,7 @@ func devicesOfANode(t *testing.T, lab *harness.Lab, kubeconfig string) {
 
 // Turns red when a daemon that is gone is not seen within two minutes in `nodes`, in `policies NAME`, in its report and in the metrics of
 // aggregate; when one that lives is; when its Lease is not its Node's; or when `withdraw` leaves the Lease behind.
-func TestADaemonThatIsGoneIsSeen(t *testing.T) {
+func TestADeadDaemonIsDetected(t *testing.T) {
 	t.Parallel()
 	dead, alive := harness.NewLab(t, shared, pf0), harness.NewLab(t, shared, pf0)
 	dead.Reports, alive.Reports = true, true

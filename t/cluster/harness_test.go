@@ -24,7 +24,7 @@ func slice(name, driver, node, pool string, generation int64, devices ...string)
 
 // Turns red when the judges themselves are broken: a pod is not allocated a device that is there, the history
 // misses a state, or the audit log misses a write or its author.
-func TestHarnessJudgesAHandMadeSlice(t *testing.T) {
+func TestHarnessChecksAnInvalidSlice(t *testing.T) {
 	t.Parallel()
 	lab := harness.NewLab(t, shared, harness.E810("03", "ens1f0", 2))
 	began := time.Now()

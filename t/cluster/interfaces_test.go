@@ -55,7 +55,7 @@ func (n *telling) end(t *testing.T) {
 
 // Turns red when a pod's interface is not made before its first container, by its claim's network and for its device; when the
 // claim does not say what was made; or when the interface is not undone. What may be done is what config/deploy/rbac.yaml grants.
-func TestInterfacesComeByTheRuntimesWord(t *testing.T) {
+func TestInterfacesAreAttachedByTheRuntimesEvents(t *testing.T) {
 	t.Parallel()
 	n := newTelling(t, "two-vfs-of-one-claim.yaml", "")
 	n.manifest.ApplyPods()
@@ -123,7 +123,7 @@ func TestAPodWaitsForItsInterface(t *testing.T) {
 
 // Turns red when nobody hears of a container that was created without its interface because the daemon died in ADD: a runtime
 // goes on as if it had agreed.
-func TestAContainerThatGotPastADeadDaemonIsReported(t *testing.T) {
+func TestAContainerStartedDuringAnOutageIsReported(t *testing.T) {
 	t.Parallel()
 	n := newTelling(t, "one-vf.yaml", `[ "$CNI_COMMAND" = DEL ] || { touch "$here/reached"; sleep 60; }`)
 	n.manifest.ApplyPods()

@@ -44,7 +44,7 @@ func keepClaim(t *testing.T, lab *harness.Lab, name string) {
 
 // Turns red when a device that was taken back is given away while its claim stands, or comes back with a list of all claims
 // only.
-func TestTakenBackIsFreeByItsClaimAlone(t *testing.T) {
+func TestAClaimAloneFreesAReservation(t *testing.T) {
 	t.Parallel()
 	names := []string{"stands", "ends"}
 	cards := []harness.PF{harness.E810("03", "ens1f0", 1), harness.E810("04", "ens2f0", 1)}

@@ -270,7 +270,7 @@ func TestKilledWhilePreparing(t *testing.T) {
 }
 
 // The same of a daemon that is killed while it takes back.
-func TestKilledWhileTakingBack(t *testing.T) {
+func TestKilledWhileUnpreparing(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t)
 	for i, s := range takingBack {
@@ -285,7 +285,7 @@ func TestKilledWhileTakingBack(t *testing.T) {
 
 // Turns red when a daemon that is asked to end lets the next one have the node while a VF is being bound, or does not
 // complete what it has begun.
-func TestEndsWhenWhatIsBegunIsDone(t *testing.T) {
+func TestShutdownFinishesStartedWork(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t)
 	goOn := make(chan struct{})

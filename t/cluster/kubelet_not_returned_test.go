@@ -13,7 +13,7 @@ import (
 
 // Turns red when a device that could not be given back, and whose claim is gone, stays offered, when `explain` has not the reason,
 // when a restart forgets it, or when the daemon does not give it back without a kubelet once that is possible.
-func TestADeviceThatCouldNotBeGivenBackIsWithheld(t *testing.T) {
+func TestADeviceThatCouldNotBeRestoredIsWithheld(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t)
 	v.newPod("first")

@@ -15,7 +15,7 @@ import (
 )
 
 // Turns red when of fifty pods that come at once one does not run, two have the same VF, or something stays of one.
-func TestFiftyPodsAtOnce(t *testing.T) {
+func TestFiftyConcurrentPods(t *testing.T) {
 	t.Parallel()
 	const count = 50
 	wide := harness.E810("03", "ens1f0", count)

@@ -129,7 +129,7 @@ func offeredToKubelet(t *testing.T) (*harness.Lab, *harness.KubeletRoot, *harnes
 
 // Turns red when slices that a kubelet deletes, because it has not found their driver for 30 seconds, are not back at once
 // though their daemon was there all the time, or when the kubelet does not find it again.
-func TestSlicesReturnAtOnce(t *testing.T) {
+func TestSlicesReturnImmediately(t *testing.T) {
 	t.Parallel()
 	lab, root, daemon := offeredToKubelet(t)
 	before := shared.Server.Revision(t)

@@ -148,7 +148,7 @@ func TestKubeVirtFindsItsFunctions(t *testing.T) {
 
 // Turns red when a VF keeps the address of a machine that is gone because the daemon's record of what is prepared was lost,
 // cut short or damaged meanwhile; or when its own address is not on disk beside the record as long as the machine has it.
-func TestAVfGetsItsOwnAddressBackWithoutTheCheckpoint(t *testing.T) {
+func TestAVfsAddressIsRestoredWithoutTheCheckpoint(t *testing.T) {
 	t.Parallel()
 	lab, manifest, kernel, root := newMachines(t)
 	flags := append(root.Flags(), "--mac-annotation", "kubevirt.io/dra-networks")

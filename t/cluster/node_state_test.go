@@ -67,7 +67,7 @@ func nodeState(t *testing.T, lab *harness.Lab, mtu int64, sync string) int64 {
 
 // Turns red when the kind's absence, its coming, or one of its object's states is not heard, or when devices of other
 // policies wait for any of it.
-func TestNodeStateHoldsBack(t *testing.T) {
+func TestANodeStateHoldsDevicesBack(t *testing.T) {
 	t.Parallel()
 	plane := harness.NewPlane(t, harness.Options{})
 	lab := harness.NewLab(t, plane, pf0, pf1)
@@ -112,7 +112,7 @@ func TestNodeStateHoldsBack(t *testing.T) {
 
 // Turns red when the daemon, or the init container, goes on before the host is as the node's SriovNetworkNodeState wants it, or
 // not when it is; and when one that is not there, or empty, is taken for a sign without allow-empty, or is none with it.
-func TestANodeStateIsASign(t *testing.T) {
+func TestANodeStateIsAConfiguredSignal(t *testing.T) {
 	t.Parallel()
 	plane := harness.NewPlane(t, harness.Options{})
 	lab := harness.NewLab(t, plane, pf0)

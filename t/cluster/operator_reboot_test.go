@@ -60,7 +60,7 @@ func (o operator) status(sync, lastError string, vfs int64) int64 {
 // Turns red when devices of an externally managed PF are offered, or prepared for a pod of before, after a reboot and before the
 // operator has configured them: by a status of before the boot, by a write that is not the daemon's, by InProgress, or by Failed.
 // Both ways to wait are played: the sign of the node and the condition of a policy.
-func TestAfterARebootAStatusOfBeforeOpensNothingUntilTheOperatorHasConfigured(t *testing.T) {
+func TestAStatusFromBeforeTheRebootIsNoSignal(t *testing.T) {
 	t.Parallel()
 	crd, err := harness.ReadYAML("testdata/sriovnetworknodestates.yaml")
 	must(t, err)

@@ -56,7 +56,7 @@ func answers(path string) bool {
 }
 
 // Turns red when grpc-go's own client is not understood, or an error has another code than the protocol gives it.
-func TestKubeletPluginSpeaksGRPC(t *testing.T) {
+func TestKubeletPluginImplementsGRPC(t *testing.T) {
 	t.Parallel()
 	lab := harness.NewLab(t, shared, pf0)
 	lab.Apply("p", harness.Config("", harness.PFNames("ens1f0")))

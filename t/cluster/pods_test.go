@@ -117,7 +117,7 @@ var manifests = map[string]manifestRow{
 
 // Turns red when pods as users write them do not run, when a container gets more or less than its claims say, when
 // preparing writes a slice, or when anything stays after the pods.
-func TestPodsAsUsersWriteThem(t *testing.T) {
+func TestTypicalPods(t *testing.T) {
 	t.Parallel()
 	for name, row := range manifests {
 		t.Run(name, func(t *testing.T) {

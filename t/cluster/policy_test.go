@@ -105,7 +105,7 @@ func TestNoPolicyPublishesAnEmptyPool(t *testing.T) {
 }
 
 // Turns red when an attribute that users of today's driver select by is missing, renamed, or of another type.
-func TestAttributesAreThoseOfTodaysDriver(t *testing.T) {
+func TestAttributesMatchTheCurrentDriver(t *testing.T) {
 	t.Parallel()
 	pf := harness.E810("03", "ens1f0", 1)
 	pf.Numa = 1

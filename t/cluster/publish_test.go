@@ -256,7 +256,7 @@ func TestHostChanges(t *testing.T) {
 }
 
 // Turns red when slices that somebody else deletes or edits stay away for more than two seconds.
-func TestSlicesComeBack(t *testing.T) {
+func TestDeletedSlicesAreRestored(t *testing.T) {
 	t.Parallel()
 	offered := func(t *testing.T) (*harness.Lab, *resource.ResourceSlice) {
 		lab := harness.NewLab(t, shared, pf0)
@@ -367,7 +367,7 @@ func TestKubeletWipe(t *testing.T) {
 }
 
 // Turns red when a slice of somebody else under our name stops us or is touched by us.
-func TestSquatterOnOurName(t *testing.T) {
+func TestForeignSliceUnderOurName(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	lab := harness.NewLab(t, shared, pf0)
@@ -526,7 +526,7 @@ func TestForeignSlicesAreUntouched(t *testing.T) {
 
 // Turns red when an update drops what others wrote into a slice's metadata, when what their finalizer holds goes on
 // offering its devices or makes its pool incomplete for good, or when its name is fought for.
-func TestWhatOthersWriteStays(t *testing.T) {
+func TestForeignFieldsAreKept(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	lab := harness.NewLab(t, shared, pf0)
@@ -602,7 +602,7 @@ func TestWhatOthersWriteStays(t *testing.T) {
 
 // Turns red when a stop takes more than two seconds or takes slices away, or when withdraw leaves one, or begins beside a
 // daemon that would write one of them again.
-func TestStopKeepsAndWithdrawRemoves(t *testing.T) {
+func TestStopKeepsSlicesAndWithdrawRemovesThem(t *testing.T) {
 	t.Parallel()
 	pfs, names := many()
 	lab := harness.NewLab(t, shared, pfs...)
@@ -650,7 +650,7 @@ func notBelieved(t *testing.T, lab *harness.Lab) {
 
 // Turns red when plan shows something other than what run would write: its slices must be valid for the
 // API server as they are, and after run has written there must be nothing left to plan.
-func TestPlanIsWhatRunWrites(t *testing.T) {
+func TestPlanMatchesTheWritesOfRun(t *testing.T) {
 	t.Parallel()
 	lab := harness.NewLab(t, shared, pf0)
 	lab.Apply("p", harness.Config("intel", harness.PFNames("ens1f0")))

@@ -191,7 +191,7 @@ func TestSlicedViewerIsEnoughForTheReadingCommands(t *testing.T) {
 }
 
 // Turns red when who may see less gets no answer from what may be seen, is not told what is missing, or is told what is not so.
-func TestReadersWithFewerRightsGetWhatTheyMaySee(t *testing.T) {
+func TestReadersSeeOnlyPermittedData(t *testing.T) {
 	t.Parallel()
 	lab, edited := readersWorld(t)
 	namespaced := reader(t, lab, "developer", viewOfANamespace, nil)
@@ -251,7 +251,7 @@ type verdict struct {
 
 // Turns red when the verdict about a pod that asks for a DeviceClass's extended resource, for more than there is, or for a node that is
 // cordoned or not selected, is not the scheduler's, or its first line names another cause.
-func TestWhyNamesTheCauseOfTheScheduler(t *testing.T) {
+func TestWhyMatchesTheScheduler(t *testing.T) {
 	t.Parallel()
 	// On a plane of its own: the nodes of other tests may have what is asked for, too.
 	lab := harness.NewLab(t, harness.NewPlane(t, harness.Options{Scheduler: true, ControllerManager: true}), pf0)
@@ -372,7 +372,7 @@ func waitUnschedulable(t *testing.T, lab *harness.Lab, name string) {
 }
 
 // Turns red when the policy that `why` says to write does not bring the pod its devices.
-func TestThePolicyThatWhyNamesBringsTheDevices(t *testing.T) {
+func TestAPolicySuggestedByWhyOffersTheDevices(t *testing.T) {
 	t.Parallel()
 	lab := harness.NewLab(t, shared, pf0)
 	lab.Reports = true

@@ -14,7 +14,7 @@ import (
 
 // Turns red when a pod is bound while its device is not ready although its policy holds pods, when one stays held after its device is ready,
 // when a device that is no longer offered keeps its claim, or when a server without the gate is offered nothing.
-func TestAPodIsBoundOnceItsDeviceIsReady(t *testing.T) {
+func TestAPodIsBoundWhenItsDeviceIsReady(t *testing.T) {
 	t.Parallel()
 	plane := harness.NewPlane(t, harness.Options{Scheduler: true, ControllerManager: true, Everywhere: []string{"--feature-gates=DRADeviceBindingConditions=true"}})
 	lab := harness.NewLab(t, plane, near)

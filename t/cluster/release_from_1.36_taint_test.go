@@ -16,7 +16,7 @@ import (
 
 // Turns red when a PF whose link goes down leaves its VFs without the taint that their policy asks for, when the effect is another one, or
 // when the real scheduler and the real controller of evictions take it for something else.
-func TestALinkThatGoesDownTaintsItsVFs(t *testing.T) {
+func TestALinkDownTaintsItsVFs(t *testing.T) {
 	t.Parallel()
 	plane := harness.NewPlane(t, harness.Options{Scheduler: true, ControllerManager: true, Controllers: []string{"device-taint-eviction-controller"}})
 	lab := harness.NewLab(t, plane, near)

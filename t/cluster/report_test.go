@@ -95,7 +95,7 @@ func reportWrites(t *testing.T, lab *harness.Lab, since time.Time) (writes []har
 
 // Turns red when a report tells otherwise than what is published, when it is not owned by its node, when it follows an edit
 // too late or more often than every 10 s, or when what somebody deletes stays away.
-func TestANodeReportsWhatItOffers(t *testing.T) {
+func TestANodeReportsItsOffer(t *testing.T) {
 	t.Parallel()
 	lab := harness.NewLab(t, shared, pf0, pf1)
 	lab.Reports = true
@@ -145,7 +145,7 @@ func TestANodeReportsWhatItOffers(t *testing.T) {
 }
 
 // Turns red when an unchanged restart writes a report.
-func TestAnUnchangedRestartReportsNothing(t *testing.T) {
+func TestAnUnchangedRestartWritesNoReport(t *testing.T) {
 	t.Parallel()
 	lab := harness.NewLab(t, shared, pf0)
 	lab.Reports = true
@@ -180,7 +180,7 @@ func TestAnUnchangedRestartReportsNothing(t *testing.T) {
 }
 
 // Turns red when a daemon does not work where the kind is not installed, or does not report once it is.
-func TestReportsBeginWhenTheirKindIsInstalled(t *testing.T) {
+func TestReportsStartWhenTheirCRDIsInstalled(t *testing.T) {
 	t.Parallel()
 	plane := harness.NewPlane(t, harness.Options{NoCRDs: true})
 	lab := harness.NewLab(t, plane, pf0)

@@ -9,7 +9,7 @@ import (
 )
 
 // Turns red when a bug report lacks the Node with the permissions that are shipped: no nodeSelector can be judged then.
-func TestSnapshotHasTheNodeWithTheShippedPermissions(t *testing.T) {
+func TestSnapshotWorksWithTheShippedPermissions(t *testing.T) {
 	t.Parallel()
 	lab := harness.NewLab(t, shared, pf0)
 	lab.RunAsDeployed()

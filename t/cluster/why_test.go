@@ -37,7 +37,7 @@ func asKubectlPlugin(t *testing.T, kubeconfig string, arguments ...string) (stdo
 
 // Turns red when what is said to keep a pod waiting is not what keeps it waiting: the pod runs once that is gone, and where
 // it was said to be possible.
-func TestWhyAPodWaits(t *testing.T) {
+func TestWhyForAPendingPod(t *testing.T) {
 	t.Parallel()
 	lab := harness.NewLab(t, shared, pf0)
 	lab.Run()
@@ -128,7 +128,7 @@ func TestWhyAPodWaits(t *testing.T) {
 
 // Turns red when a slip in a selector that is guarded, a configuration for another driver or a template that is not there is
 // not what why says first, or a selector that only has to be corrected is to be loosened.
-func TestWhyNamesTheSlip(t *testing.T) {
+func TestWhyNamesAMisspelledAttribute(t *testing.T) {
 	t.Parallel()
 	lab := harness.NewLab(t, shared, pf0)
 	lab.Run()

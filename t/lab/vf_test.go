@@ -15,7 +15,7 @@ import (
 )
 
 // Red when VFs wait for the sync timer or a restart, or when each VF is a write of its own.
-func TestVFsComeAndGo(t *testing.T) {
+func TestVFsAreCreatedAndRemoved(t *testing.T) {
 	w := running(t)
 	for _, n := range []int{7, 3, 7} {
 		rv, since := w.now(), time.Now()
@@ -124,7 +124,7 @@ func TestDriversAreRebound(t *testing.T) {
 
 // Red when the program that binds for a claim does not bind, does not restore, or unbinds under a process that has the group
 // open: the kernel would hold that write until the process ends.
-func TestWhatAProcessHasIsNotUnbound(t *testing.T) {
+func TestADeviceInUseIsNotUnbound(t *testing.T) {
 	newWorld(t)
 	setVFs(t, pf0, 3)
 	guest.Run(t, "udevadm settle --timeout=100000")
@@ -182,7 +182,7 @@ func discovered(t *testing.T, id string) M {
 
 // Red when what a pod does to an interface reaches the offer: the function is withdrawn, or loses the facts that came
 // from the interface, also over a restart.
-func TestInterfacesInPodsKeepTheirPlace(t *testing.T) {
+func TestInterfacesInPodsKeepTheirEntries(t *testing.T) {
 	w := newWorld(t)
 	setVFs(t, pf0, 3)
 	w.Apply("by-name", harness.Config("", M{"pfNames": L{"ens1"}}))

@@ -20,7 +20,7 @@ var (
 // Red when a random selector matches here and not upstream, or the other way round, or is an error for one and not
 // for the other, or costs far from what upstream counts; and when too few of them have a value, or too few a
 // match, for that to mean anything.
-func TestRandomSelectorsAnswerAlike(t *testing.T) {
+func TestRandomSelectorsMatchKubernetes(t *testing.T) {
 	m := &maker{
 		grammar: readGrammar(t, "../grammar/language.txt", "../grammar/selectors.txt", "../grammar/upstream.txt"),
 		Rand:    rand.New(rand.NewSource(*seed)),

@@ -83,7 +83,7 @@ func TestSpecsAreValidAndOfTheLowestVersion(t *testing.T) {
 	}
 }
 
-func TestFilesHaveTheNamesThatTheLibraryGives(t *testing.T) {
+func TestFilesHaveTheNamesOfTheLibrary(t *testing.T) {
 	all := write(t)
 	for name, of := range all.files {
 		vendor, class := parser.ParseQualifier(of[0])
@@ -106,7 +106,7 @@ func TestFilesHaveTheNamesThatTheLibraryGives(t *testing.T) {
 	}
 }
 
-func TestARuntimeFindsWhatTheKubeletIsTold(t *testing.T) {
+func TestARuntimeFindsTheAnsweredCDIDevices(t *testing.T) {
 	all := write(t)
 	cache, err := cdi.NewCache(cdi.WithSpecDirs(all.directory), cdi.WithAutoRefresh(false))
 	if err != nil {
@@ -125,7 +125,7 @@ func TestARuntimeFindsWhatTheKubeletIsTold(t *testing.T) {
 	}
 }
 
-func TestAContainerGetsItsEnvironment(t *testing.T) {
+func TestAContainerHasItsEnvironment(t *testing.T) {
 	all := write(t)
 	cache, err := cdi.NewCache(cdi.WithSpecDirs(all.directory))
 	if err != nil {

@@ -393,7 +393,7 @@ func TestNoSpellingReachesAPlugin(t *testing.T) {
 }
 
 // The judge itself: each of these texts must be found out. Red when a judgement above could never fail.
-func TestTheJudgeOfSpellings(t *testing.T) {
+func TestTheSpellingChecker(t *testing.T) {
 	all := structures(t)
 	for text, plugin := range map[string]string{
 		`{"type":"host-device","Device":"x"}`:                                            "host-device",

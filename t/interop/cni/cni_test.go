@@ -199,7 +199,7 @@ const rich = `{"cniVersion":%q,
  "dns":{"nameservers":["10.1.0.1"],"domain":"example.test","search":["a","b"],"options":["ndots:5"]},
  "more":"unknown"}`
 
-func TestPluginsAreToldTheSame(t *testing.T) {
+func TestPluginsReceiveTheSameInput(t *testing.T) {
 	with := attachment{ContainerID: "0123abc", NetNS: "/run/netns/a", IfName: "net1",
 		Args:           [][2]string{{"IgnoreUnknown", "1"}, {"K8S_POD_NAMESPACE", "ns"}, {"K8S_POD_NAME", "p"}},
 		CapabilityArgs: map[string]any{"mac": "02:00:00:00:00:01", "ips": []string{"10.1.0.7/24"}, "bandwidth": map[string]int{"ingressRate": 5}}}
@@ -254,7 +254,7 @@ func TestPluginsAreToldTheSame(t *testing.T) {
 }
 
 // What libcni takes for an error we do, and say as much of it.
-func TestErrorsAreTheSame(t *testing.T) {
+func TestErrorsMatchKubernetes(t *testing.T) {
 	with := attachment{ContainerID: "c", NetNS: "/run/netns/a", IfName: "net1"}
 	config := `{"cniVersion":"1.0.0","name":"net","plugins":[{"type":"sriov"},{"type":"tuning"}]}`
 	for name, answer := range map[string]string{
@@ -293,7 +293,7 @@ func TestErrorsAreTheSame(t *testing.T) {
 }
 
 // Names that libcni refuses run nothing here either.
-func TestNamesAreRefusedAlike(t *testing.T) {
+func TestNamesAreRefusedLikeInKubernetes(t *testing.T) {
 	config := `{"cniVersion":"1.0.0","name":"net","type":"sriov"}`
 	for _, with := range []attachment{
 		{ContainerID: "../c", IfName: "net1"}, {ContainerID: "", IfName: "net1"}, {ContainerID: "c", IfName: ""},

@@ -469,7 +469,7 @@ func TestRefusedDefinitionsWouldChangeTheHost(t *testing.T) {
 }
 
 // Red when a warning of a program counts as a change of the host.
-func TestWarningsAreNoState(t *testing.T) {
+func TestWarningsDoNotChangeTheState(t *testing.T) {
 	l := newLab(t, "")
 	const script = "echo warning >&2; echo state"
 	if said, err := l.inHost(script); err != nil || said != "state" {

@@ -127,7 +127,7 @@ func (p *attachmentsProgram) recorded() string {
 
 // The real host-device fails at every DEL of a function without a driver. Red when its record keeps the function from later sandboxes once
 // the sandbox's network namespace is gone, or when it goes while the namespace, and so maybe the interface, is still there.
-func TestAHopelessDelKeepsNoDevice(t *testing.T) {
+func TestAnAbandonedDelReleasesTheDevice(t *testing.T) {
 	l := newLab(t, buildPlugins(t))
 	p := l.startAttachments()
 	if said := p.ask("attach", "first", l.pod); said != "" {
@@ -191,7 +191,7 @@ func TestAHopelessDelKeepsNoDevice(t *testing.T) {
 
 // The real host-device moves nothing back where its IPAM plugin fails. Red when the kernel then deletes a virtual link with the pod's
 // namespace, or returns a function under its name in the pod, up.
-func TestAnInterfaceReturnsThoughItsIPAMFails(t *testing.T) {
+func TestAnInterfaceReturnsDespiteAFailingIPAM(t *testing.T) {
 	for _, device := range []string{ownPCI, ""} {
 		t.Run("device "+device, func(t *testing.T) {
 			l := newLab(t, buildPlugins(t))
@@ -258,7 +258,7 @@ func TestAPodsOwnInterfaceIsNotMovedToTheHost(t *testing.T) {
 }
 
 // The real bridge sets accept_ra of the host's bridge to 0 with each ADD. Red when the host loses its IPv6 default route by that.
-func TestABridgeGoesOnTakingRouterAdvertisements(t *testing.T) {
+func TestABridgeKeepsAcceptingRouterAdvertisements(t *testing.T) {
 	l := newLab(t, buildPlugins(t))
 	p := l.startAttachments()
 	acceptRA := func() string {
@@ -362,7 +362,7 @@ func TestABridgeKeepsItsAddressAndMTU(t *testing.T) {
 }
 
 // Red when a definition sets a bridge up that the administrator has set down, or makes one that is gone.
-func TestABridgeIsNeitherMadeNorSetUp(t *testing.T) {
+func TestABridgeIsNeitherCreatedNorSetUp(t *testing.T) {
 	l := newLab(t, buildPlugins(t))
 	p := l.startAttachments()
 	run(t, "ip", "-n", l.host, "link", "set", "br-data", "down")
@@ -385,7 +385,7 @@ func TestABridgeIsNeitherMadeNorSetUp(t *testing.T) {
 
 // By the real plugins: on a shared parent the host's address in a pod takes the host off the network. Red when a definition of a namespace user
 // gets it, or when an administrator's does not.
-func TestAnAddressOfTheHostIsNoPods(t *testing.T) {
+func TestAHostAddressIsRefusedForAPod(t *testing.T) {
 	l := newLab(t, buildPlugins(t))
 	p := l.startAttachments()
 	run(t, "ip", "-n", l.host, "address", "add", "2001:db8::1/64", "dev", "eno1", "nodad")

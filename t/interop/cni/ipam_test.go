@@ -40,7 +40,7 @@ func (l *lab) hasInterface(namespace, name string) bool {
 
 // By the real plugins. Red when an interface that sliced attaches has not what its IPAM plugin gave, when the plugin is run a second time for it, or
 // when the address is not given back.
-func TestANetworkGetsItsAddressFromAnIPAMPlugin(t *testing.T) {
+func TestAnIPAMPluginAssignsTheAddressOfANetwork(t *testing.T) {
 	l := newLab(t, buildPlugins(t))
 	p := l.startAttachments()
 	inPod := func(arguments ...string) string { return run(t, "ip", append([]string{"-n", l.pod}, arguments...)...) }
@@ -130,7 +130,7 @@ func TestANetworkGetsItsAddressFromAnIPAMPlugin(t *testing.T) {
 }
 
 // Red when a daemon that is killed at any step of an attachment leaves an address that no DEL gives back.
-func TestAKilledDaemonLosesNoAddress(t *testing.T) {
+func TestAKilledDaemonKeepsTheOriginalAddress(t *testing.T) {
 	l := newLab(t, buildPlugins(t))
 	real, wrappers := l.plugins, t.TempDir()
 	l.plugins = wrappers
@@ -181,7 +181,7 @@ func TestAKilledDaemonLosesNoAddress(t *testing.T) {
 }
 
 // By the real plugin. Red when it is started with ranges that it refuses at ADD, and at DEL each time.
-func TestRangesThatHostLocalRefusesAreRefusedBefore(t *testing.T) {
+func TestRangesThatHostLocalRefusesAreRefusedEarly(t *testing.T) {
 	l := newLab(t, buildPlugins(t))
 	for _, ranges := range []string{`"ranges":[]`, `"ranges":[[]]`, `"ranges":[[{}]]`, `"subnet":"192.0.2.5/24"`, `"subnet":"192.0.2.0/31"`, `"subnet":"2001:db8::/127"`,
 		`"subnet":"192.0.2.0/24","rangeStart":"192.0.3.1"`, `"subnet":"192.0.2.0/24","rangeEnd":"2001:db8::1"`, `"subnet":"192.0.2.0/24","rangeStart":"192.0.2.9","rangeEnd":"192.0.2.8"`,

@@ -99,7 +99,7 @@ func namesAt(t *testing.T, module string, plugin string) []string {
 }
 
 // Red when a field of our tables is unknown to a release, and laterFields does not say what that release does.
-func TestFieldsThatOlderReleasesDoNotKnow(t *testing.T) {
+func TestFieldsUnknownToOlderReleases(t *testing.T) {
 	tables := tablesOfFields(t)
 	found := map[string]string{}
 	for plugin := range sources {
@@ -147,7 +147,7 @@ func TestFieldsThatOlderReleasesDoNotKnow(t *testing.T) {
 }
 
 // Red when a definition with linkInContainer reaches a release of macvlan that ignores the field and takes a NIC of the host.
-func TestOldReleasesAreNotGivenWhatTheyMisread(t *testing.T) {
+func TestOldReleasesNeverReadNewFields(t *testing.T) {
 	plugins := t.TempDir()
 	install := exec.Command("go", "install", "github.com/containernetworking/plugins/plugins/main/macvlan@v1.1.1")
 	install.Env = append(os.Environ(), "GOBIN="+plugins, "GOFLAGS=-mod=mod", "CGO_ENABLED=0")

@@ -201,7 +201,7 @@ func until(t *testing.T, what string, reached func() bool) {
 	}
 }
 
-func TestRefusalArrives(t *testing.T) {
+func TestRefusalReachesTheClient(t *testing.T) {
 	socket := socketIn(t)
 	r := startRuntime(t, socket, nil, nil)
 	p := startPlugin(t, socket)
@@ -243,7 +243,7 @@ func TestLateHookRefusesThePod(t *testing.T) {
 }
 
 // A process that stands still is dropped by the runtime, which goes on. Once it runs again it knows, and is back.
-func TestPluginThatStandsStillIsDroppedAndComesBack(t *testing.T) {
+func TestAStoppedPluginIsDisconnectedAndReconnects(t *testing.T) {
 	defer adaptation.SetPluginRequestTimeout(unhurried)
 	socket := socketIn(t)
 	r := startRuntime(t, socket, nil, nil)
@@ -271,7 +271,7 @@ func TestPluginThatStandsStillIsDroppedAndComesBack(t *testing.T) {
 }
 
 // More pods than a message of ttrpc holds come in parts.
-func TestSynchronizeInParts(t *testing.T) {
+func TestMultipartSynchronize(t *testing.T) {
 	var pods []*api.PodSandbox
 	var containers []*api.Container
 	for i := range 1500 {
@@ -307,7 +307,7 @@ func TestMain(m *testing.M) {
 }
 
 // The plugin waits for a runtime, and for the next one.
-func TestRuntimeComesAndGoes(t *testing.T) {
+func TestRuntimeReconnects(t *testing.T) {
 	socket := socketIn(t)
 	p := startPlugin(t, socket)
 	at := p.expect(0, `^log not connected to the container runtime: .*reason=connect `)

@@ -51,7 +51,7 @@ const (
 )
 
 // Turns red when what an edit would do is not on the page, when it needs the script, or does not follow the file.
-func TestWhatAnEditWouldChangeIsShownAndFollowed(t *testing.T) {
+func TestTheEffectOfAnEditIsShownAndFollowed(t *testing.T) {
 	base, edited := startEdit(t)
 	b := openBrowser(t)
 	wanted := "worker-0" + goneVF + "\nworker-1" + goneVF + "\nworker-2cannot be judged: it writes no report"
@@ -100,7 +100,7 @@ func asked(path string) string {
 }
 
 // Turns red when the page of a node or of a pod tells of an edit that it does not follow, or breaks without.
-func TestPagesOfANodeAndOfAPodAreWithoutTheEdit(t *testing.T) {
+func TestPagesOfANodeAndAPodOmitTheEdit(t *testing.T) {
 	base, _ := startEdit(t)
 	b := openBrowser(t)
 	for _, path := range []string{"/node?name=worker-0", "/why?pod=ns%2Fnobody"} {
@@ -113,7 +113,7 @@ func TestPagesOfANodeAndOfAPodAreWithoutTheEdit(t *testing.T) {
 }
 
 // Turns red when the page can be made to write, or what is in the file becomes markup.
-func TestAnEditIsOnlyShown(t *testing.T) {
+func TestAnEditIsShownButNotApplied(t *testing.T) {
 	base, edited := startEdit(t)
 	for _, path := range []string{"/", "/edit"} {
 		answer, err := http.Post(base+path, "text/plain", strings.NewReader("x"))

@@ -151,7 +151,7 @@ const broken = "[...document.querySelectorAll('thead th')].filter(one => one.off
 
 // Turns red when a heading breaks within a word, when a node with trouble is below the fold, when the page is wider than its screen, when
 // numbers are not aligned, or when the first node of a narrow screen is far down.
-func TestTheFleetIsReadableAtEachWidth(t *testing.T) {
+func TestTheFleetPageFitsEachWidth(t *testing.T) {
 	base, cluster := startFleet(t, 40)
 	writeFleet(t, cluster, "report.yaml", strings.ReplaceAll(report(strings.Repeat("a long problem that fills the state and more of it ", 6)),
 		"matched: 2, offered: 2", "matched: 19200, offered: 19200"))
@@ -181,7 +181,7 @@ func TestTheFleetIsReadableAtEachWidth(t *testing.T) {
 }
 
 // Turns red when anything that nodes say becomes markup, in what the server renders or in what the script does.
-func TestNamesOfTheFleetAreText(t *testing.T) {
+func TestNamesOfTheFleetAreEscaped(t *testing.T) {
 	base, cluster := startFleet(t, 5)
 	writeFleet(t, cluster, "report.yaml", report(hostile))
 	b := openBrowser(t)

@@ -200,7 +200,7 @@ func TestFollowsTheHost(t *testing.T) {
 }
 
 // Turns red when a page that was away for a while goes on with what it knew.
-func TestComesBackAfterTheDaemon(t *testing.T) {
+func TestReconnectsAfterADaemonRestart(t *testing.T) {
 	n, b := startNode(t), openBrowser(t)
 	tab := b.openTab(t, 1280, 900, true)
 	tab.open(n.base + "/")
@@ -219,7 +219,7 @@ func TestComesBackAfterTheDaemon(t *testing.T) {
 	tab.until(rowOf(vf) + " == null")
 }
 
-func TestIsUsedByKeyboard(t *testing.T) {
+func TestSupportsTheKeyboard(t *testing.T) {
 	n, b := startNode(t), openBrowser(t)
 	tab := b.openTab(t, 1280, 900, true)
 	tab.open(n.base + "/")
@@ -273,7 +273,7 @@ func TestFitsANarrowScreen(t *testing.T) {
 }
 
 // Turns red when anything that others name becomes markup, in what the server renders or in what the script does.
-func TestNamesAreText(t *testing.T) {
+func TestNamesAreEscaped(t *testing.T) {
 	n, b := startNode(t), openBrowser(t)
 	drive := func(name string) {
 		n.remove("sys/bus/pci/devices/" + vf + "/driver")
@@ -329,7 +329,7 @@ func TestNamesAreText(t *testing.T) {
 }
 
 // Turns red when the page could load, run or send anything that is not its own.
-func TestRunsNothingButItsOwn(t *testing.T) {
+func TestRunsOnlyItsOwnScripts(t *testing.T) {
 	n, b := startNode(t), openBrowser(t)
 	tab := b.openTab(t, 1280, 900, true)
 	tab.open(n.base + "/")
@@ -366,7 +366,7 @@ func TestRunsNothingButItsOwn(t *testing.T) {
 	}
 }
 
-func TestWithoutScript(t *testing.T) {
+func TestWorksWithoutScript(t *testing.T) {
 	n, b := startNode(t), openBrowser(t)
 	tab := b.openTab(t, 1280, 900, false)
 	tab.open(n.base + "/")
@@ -382,7 +382,7 @@ func TestWithoutScript(t *testing.T) {
 }
 
 // Turns red when a page of somebody else's in an administrator's browser can read this one.
-func TestIsNotReadFromElsewhere(t *testing.T) {
+func TestRefusesCrossOriginRequests(t *testing.T) {
 	n := startNode(t)
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(n.base, "http://"))
 	for _, path := range []string{"/", "/devices", "/verdicts", "/history", "/status", "/page.js", "/page.css"} {

@@ -50,8 +50,8 @@ func TestWorlds(t *testing.T) {
 	running.Wait()
 }
 
-// TestOtherAnswersAreSeen turns red when the simulation agrees with an allocator that answers another question than it was asked.
-func TestOtherAnswersAreSeen(t *testing.T) {
+// TestDetectsDifferentAnswers turns red when the simulation agrees with an allocator that answers another question than it was asked.
+func TestDetectsDifferentAnswers(t *testing.T) {
 	for name, defect := range map[string]func(*claim){
 		"no amount is asked for":        func(c *claim) { c.Capacities = nil },
 		"one device instead of several": func(c *claim) { c.Count = min(c.Count, 1) },
