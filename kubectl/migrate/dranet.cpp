@@ -100,7 +100,8 @@ class DranetConverter {
     facts.is_dranets = is_dranet_class(object);
     const Json* spec = object.find("spec");
     if (facts.is_dranets) {
-      facts.has_config = has_dranet_config(*spec) || spec->find("extendedResourceName") != nullptr;
+      facts.has_config = has_dranet_config(*spec);
+      facts.gets_config = facts.has_config || spec->find("extendedResourceName") != nullptr;
       for (const Json& one : items_of(*spec, "selectors"))
         if (const auto translated = translate_selector(selector_text(one), driver_)) {
           facts.has_no_interface |= translated->selects_without_interface;
@@ -156,7 +157,7 @@ class DranetConverter {
       configs.push_back(
           config_of(before[i].find({"opaque", "parameters"}), path + ".opaque.parameters", {}, "", in));
     }
-    if (is_first && facts.has_config && !facts.has_no_interface) {
+    if (is_first && facts.gets_config && !facts.has_no_interface) {
       in.comments.push_back("Pods with its extended resource get the interface by spec.config.");
       configs.push_back(config_of(nullptr, "", {}, "", in));
     }
@@ -243,7 +244,9 @@ class DranetConverter {
 
  private:
   struct ClassFacts {
-    bool is_dranets = false, has_config = false, has_no_interface = false, selects_rdma = false;
+    bool is_dranets = false, has_no_interface = false, selects_rdma = false;
+    bool has_config = false;   // dranet uses it for each claim, and ignores those of claims
+    bool gets_config = false;  // has_config, or one is added for pods with the extended resource
   };
   struct Daemon {
     Place place;
@@ -760,6 +763,11 @@ bool DranetObjects::add(const Json& object, const std::string& file) {
   if (kind == DranetKind::kNone) return false;
   objects_.push_back({object, file});
   return true;
+}
+
+bool DranetObjects::has_any(const Target& target) const {
+  Complaints ignored;
+  return !convert(target, ignored).objects.empty() || ignored.has_errors();
 }
 
 DranetObjects::Out DranetObjects::convert(const Target& target, Complaints& complaints) const {

@@ -22,6 +22,8 @@ class DranetObjects {
   /// driver of a request depends on all files) but not printed.
   bool add(const kube::Json& object, const std::string& file);
   bool empty() const { return objects_.empty(); }
+  /// Whether an object is for dranet, and not only a class or claim of another driver.
+  bool has_any(const Target& target) const;
 
   struct Out {
     std::vector<Made> objects;  // policies, classes, templates, claims
@@ -29,7 +31,6 @@ class DranetObjects {
   };
   /// Converts all collected objects. Adds a complaint for each lost part. After an error no object may be
   /// used.
-  /// REQUIRES: called once.
   Out convert(const Target& target, Complaints& complaints) const;
 
  private:

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -47,9 +48,8 @@ struct Sources {
   migrate::DranetObjects dranet;
   std::vector<migrate::Network> networks;
   Complaints complaints;
-  size_t kinds() const {
-    return !plugin.empty() + !node_policies.empty() + !of_dra_driver.empty() + !dranet.empty();
-  }
+  /// Without dranet, which --check refuses.
+  size_t kinds() const { return !plugin.empty() + !node_policies.empty() + !of_dra_driver.empty(); }
 };
 
 class Reader {
@@ -77,6 +77,11 @@ class Reader {
 
   // Completes what depends on all files.
   void finish() {
+    for (const MissingNetwork& one : missing_networks_)
+      if (std::ranges::none_of(out_.networks, [&](const migrate::Network& given) {
+            return given.name == one.name && (one.namespace_.empty() || given.namespace_ == one.namespace_);
+          }))
+        out_.complaints.warning(one.place, one.text);
     take_ids_of_states(facts_);
     for (const auto& [file, object] : node_policies_)
       read_node_policy(object, file, node_prefix_, facts_, out_.node_policies, out_.complaints);
@@ -113,8 +118,7 @@ class Reader {
       return migrate::read_nic_ids(document, file, facts_.ids, out_.complaints);
     if (migrate::is_node_state(document))
       return migrate::read_node_state(document, file, facts_.states, out_.complaints);
-    if (migrate::is_network(document))
-      return migrate::read_network(document, file, out_.networks, out_.complaints);
+    if (migrate::is_network(document)) return read_network(document, file);
     if (migrate::is_node_policy(document)) {
       node_policies_.emplace_back(file, document);
       return;
@@ -123,6 +127,26 @@ class Reader {
       return migrate::read_dra_object(document, file, target_, out_.of_dra_driver, out_.complaints);
     if (out_.dranet.add(document, file)) return;
     read_other(document, file, lines, has_rdma_shared);
+  }
+
+  // A definition is carried over by its name alone, so a definition that is refused when a claim is prepared is
+  // reported here.
+  void read_network(const kube::Json& document, const std::string& file) {
+    const size_t before = out_.networks.size();
+    migrate::read_network(document, file, out_.networks, out_.complaints);
+    if (out_.networks.size() == before) return;
+    const auto judged =
+        webhook::judge(document, {target_.sriov_driver, target_.exposure_driver, target_.namespace_});
+    if (!judged) return;
+    // Errors for users do not count: the printed DeviceClass names the definition with its namespace.
+    const std::string pods = "pods with " + escaped(out_.networks.back().resource) +
+                             " do not start with it (docs/interfaces.md#fields-of-a-definition)";
+    const auto warn = [&](const policy::Problem& problem, const char* before) {
+      out_.complaints.warning({file, problem.line > 0 ? problem.line : document.line()},
+                              webhook::text_of(*judged, problem) + before + pods);
+    };
+    for (const policy::Problem& problem : judged->errors) warn(problem, "; ");
+    for (const policy::Problem& problem : judged->warnings) warn(problem, "; otherwise ");
   }
 
   // "NicClusterPolicy policy-a".
@@ -220,12 +244,14 @@ class Reader {
           place, who +
                      ": sriovDevicePlugin.resources are values of a chart: give the output of "
                      "helm template, or the NicClusterPolicy of the cluster");
-    if (const std::string command = command_for_network(document); !command.empty())
-      return out_.complaints.warning(
-          place,
+    if (auto missing = network_made_of(document)) {
+      missing->place = place;
+      missing->text =
           who +
-              " is ignored: its operator makes a NetworkAttachmentDefinition of it; give that as another FILE (" +
-              command + ")");
+          " is ignored: its operator makes a NetworkAttachmentDefinition of it; give that as another FILE (" +
+          missing->text + ")";
+      return missing_networks_.push_back(*std::move(missing));
+    }
     if (embedded.empty() && !has_rdma_shared)
       out_.complaints.warning(
           place, who + " is ignored: it contains no configuration of devices" +
@@ -274,10 +300,16 @@ class Reader {
     return true;
   }
 
-  // Returns how to print the NetworkAttachmentDefinition that an operator makes of the object; "" if it makes
-  // none. Both operators name it as the object, in the namespace of pods (api/v1 of sriov-network-operator,
-  // api/v1alpha1 of Mellanox/network-operator).
-  static std::string command_for_network(const kube::Json& document) {
+  // A NetworkAttachmentDefinition that an operator makes of an object of the files.
+  struct MissingNetwork {
+    std::string namespace_, name;  // namespace_ "": unknown
+    std::string text;              // of the warning
+    migrate::Place place = {};
+  };
+  // Returns the definition that an operator makes of the object, with the command that prints it as text. Both
+  // operators name it as the object, in the namespace of pods (api/v1 of sriov-network-operator, api/v1alpha1 of
+  // Mellanox/network-operator).
+  static std::optional<MissingNetwork> network_made_of(const kube::Json& document) {
     const std::string_view version = document.text("apiVersion"), kind = document.text("kind");
     const bool is_sriov = version.starts_with("sriovnetwork.openshift.io/") &&
                           (kind == "SriovNetwork" || kind == "SriovIBNetwork" || kind == "OVSNetwork");
@@ -285,12 +317,14 @@ class Reader {
         version.starts_with("mellanox.com/") &&
         (kind == "HostDeviceNetwork" || kind == "IPoIBNetwork" || kind == "MacvlanNetwork");
     const kube::Json* meta = document.find("metadata");
-    if ((!is_sriov && !is_mellanox) || meta == nullptr) return "";
+    if ((!is_sriov && !is_mellanox) || meta == nullptr) return std::nullopt;
     const kube::Json* spec = document.find("spec");
     std::string space(spec != nullptr ? spec->text("networkNamespace") : "");
     if (space.empty()) space = is_sriov ? std::string(meta->text("namespace")) : "default";
-    return "kubectl" + (space.empty() ? "" : " -n " + escaped(space)) +
-           " get network-attachment-definitions " + escaped(meta->text("name")) + " -o yaml";
+    const std::string name(meta->text("name"));
+    return MissingNetwork{space, name,
+                          "kubectl" + (space.empty() ? "" : " -n " + escaped(space)) +
+                              " get network-attachment-definitions " + escaped(name) + " -o yaml"};
   }
 
   // An object, and not a reference to one (ownerReferences, a CRD's names).
@@ -339,6 +373,7 @@ class Reader {
   std::string plugin_file_;  // the file whose JSON was read last
   migrate::OperatorFacts facts_;
   std::vector<std::pair<std::string, kube::Json>> node_policies_;  // with their files
+  std::vector<MissingNetwork> missing_networks_;
   Sources& out_;
 };
 
@@ -373,7 +408,8 @@ std::string text_of(const std::vector<Compared>& rows, config::OutputFormat form
     for (const Compared& row : rows)
       cells.push_back({row.device, row.interface, row.before, row.after, row.why});
     return table({"DEVICE", "INTERFACE", "BEFORE", "AFTER", "WHY"}, cells) + std::to_string(rows.size()) +
-           " devices, " + std::to_string(differ) + " differ\n";
+           (rows.size() == 1 ? " device, " : " devices, ") + std::to_string(differ) +
+           (differ == 1 ? " differs\n" : " differ\n");
   }
   std::vector<kube::Json> items;
   for (const Compared& row : rows) {
@@ -529,7 +565,7 @@ std::vector<Made> objects_of_all(Sources& sources, const migrate::Target& target
 std::vector<Made> objects_of_dranet(const config::Options& options, const migrate::Target& target,
                                     Sources& sources, size_t& lost) {
   const migrate::Place place{options.arguments.front(), 0};
-  if (target.form == migrate::Form::kSriov) {
+  if (target.form == migrate::Form::kSriov && sources.dranet.has_any(target)) {
     sources.complaints.error(
         place,
         "--as sriov has no counterpart of dranet's devices, which are not VFs alone: leave "
@@ -579,7 +615,7 @@ int migrate(const config::Options& options) {
   target.networks = sources.networks;
   std::vector<Made> objects;
   size_t lost = 0;
-  if (options.check && !sources.dranet.empty())
+  if (options.check && sources.dranet.has_any(target))
     sources.complaints.error(
         {options.arguments.front(), 0},
         "--check does not compare with dranet: apply the objects to a directory cluster and look at "

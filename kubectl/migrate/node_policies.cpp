@@ -320,14 +320,21 @@ class PolicyReader {
       if (!vf->second.empty()) out.devices.push_back(vf->second);
       return;
     }
+    const auto has_entries = [&nics](std::string_view field) {
+      const Json* list = member(nics, field);
+      return list != nullptr && list->array() != nullptr && !list->array()->empty();
+    };
+    const bool names_pfs = has_entries("pfNames") || has_entries("rootDevices");
     if (ids.empty())
       return error_in(
           nics, "deviceID",
           "is " + in_quotes(pf, 32) +
               ", of PFs, and which VFs they have only the operator knows: give its ConfigMap "
-              "supported-nic-ids as another FILE, or name the PFs by pfNames or rootDevices; in a VM, "
-              "whose functions have no PF, " +
-              std::string(kGiveNodeStates) + ", or " + std::string(kGiveDevicePluginConfig));
+              "supported-nic-ids as another FILE, or " +
+              (names_pfs ? "delete deviceID, if each PF that pfNames or rootDevices name has this id"
+                         : "name the PFs by pfNames or rootDevices") +
+              "; in a VM, whose functions have no PF, " + std::string(kGiveNodeStates) + ", or " +
+              std::string(kGiveDevicePluginConfig));
     if (facts_.are_ids_of_states)
       return error_in(nics, "deviceID",
                       "is " + in_quotes(pf, 32) +

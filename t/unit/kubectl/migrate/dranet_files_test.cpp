@@ -43,6 +43,20 @@ kind: DeviceClass
 metadata: {name: rails, uid: 1f, resourceVersion: "7"}
 spec: {selectors: [{cel: {expression: 'device.driver == "dra.net"'}}]}
 )";
+// Of dra-driver-sriov, with a class of its driver.
+const std::string kDraPolicy = R"(
+apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1
+kind: SriovResourcePolicy
+metadata: {name: a, namespace: dra-driver-sriov}
+spec: {configs: [{resourceFilters: [{vendors: ["8086"]}]}]}
+)";
+const std::string kOtherClass = R"(
+---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: vf}
+spec: {selectors: [{cel: {expression: 'device.driver == "sriovnetwork.k8snetworkplumbingwg.io"'}}]}
+)";
 const std::string kDaemon = R"(
 apiVersion: apps/v1
 kind: DaemonSet
@@ -147,6 +161,13 @@ TEST_F(DranetFiles, EachRequestHasItsInterface) {
   std::string extended = kClass;
   extended.insert(extended.rfind('}'), ", extendedResourceName: example.com/rail");
   EXPECT_TRUE(moved({kDaemon, extended}).says("network: {}\n"));
+  // The configuration that migrate adds to such a class is not one that dranet had obeyed.
+  const Answer claimed =
+      moved({kDaemon, extended,
+             claim("{requests: [" + request("a") + "], config: [" +
+                   config("{interface: {name: net0, addresses: [192.0.2.5/24]}}") + "]}")});
+  EXPECT_TRUE(claimed.says("ifName: net0\n") && claimed.says("- \"192.0.2.5/24\"\n")) << claimed.out;
+  EXPECT_FALSE(claimed.says("has a configuration")) << claimed.err;
   const Answer efa = moved(
       {kDaemon, kClass,
        claim("{requests: [" +
@@ -217,6 +238,8 @@ TEST_F(DranetFiles, ErrorsPrintNothing) {
   options.form = config::PolicyForm::kAuto;
   options.check = true;
   EXPECT_TRUE(run({kClass}).says("--check does not compare with dranet"));
+  const Answer of_others = run({kDraPolicy + kOtherClass});
+  EXPECT_FALSE(of_others.says("does not compare with dranet")) << of_others.err;
 }
 
 TEST_F(DranetFiles, OmitsClaimsOfOtherDrivers) {

@@ -169,7 +169,7 @@ TEST_F(MigrateFiles, ResolvesANetFilterByTheNodeState) {
   const Answer same = check("06-net-filter/by-network.yaml", "vm.txt", "vm-1", {{"zone", "a"}});
   EXPECT_EQ(same.status, daemon::kExitSame) << same.err;
   EXPECT_EQ(row(same, "0000:00:06.0"), "openshift.io/radio>openshift.io/radio") << same.out;
-  EXPECT_TRUE(same.says("1 devices, 0 differ")) << same.out;
+  EXPECT_TRUE(same.says("1 device, 0 differ")) << same.out;
   EXPECT_EQ(check("06-net-filter/by-network.yaml", "vm.txt", "vm-1", {{"zone", "b"}}).status,
             daemon::kExitError);
 }
@@ -593,6 +593,24 @@ TEST_F(MigrateFiles, NamesTheDefinitionOfAnOperatorNetwork) {
         "kubectl -n o get network-attachment-definitions b -o yaml",
         "kubectl -n default get network-attachment-definitions c -o yaml"})
     EXPECT_TRUE(answer.says(text)) << text << '\n' << answer.err;
+}
+
+// A definition that is given needs no request for it; its mistakes are found before pods are.
+TEST_F(MigrateFiles, ChecksAGivenDefinitionAndDoesNotAskForIt) {
+  const Answer answer = run(written(
+      "apiVersion: sriovnetwork.openshift.io/v1\nkind: SriovNetwork\nmetadata: {name: a, namespace: o}\n"
+      "spec: {networkNamespace: apps, resourceName: r}\n"
+      "---\napiVersion: k8s.cni.cncf.io/v1\nkind: NetworkAttachmentDefinition\nmetadata: {name: a, namespace: apps, "
+      "annotations: {k8s.v1.cni.cncf.io/resourceName: openshift.io/r}}\n"
+      "spec: {config: '{\"cniVersion\": \"1.0.0\", \"type\": \"ovs\", \"bridge\": \"br-ex\"}'}\n"
+      "---\napiVersion: sriovnetwork.openshift.io/v1\nkind: SriovNetworkNodePolicy\nmetadata: {name: p}\n"
+      "spec: {resourceName: r, numVfs: 1, nodeSelector: {}, nicSelector: {pfNames: [ens1f0]}}\n"));
+  EXPECT_EQ(answer.status, daemon::kExitSame) << answer.err;
+  EXPECT_FALSE(answer.says("SriovNetwork a is ignored")) << answer.err;
+  EXPECT_TRUE(
+      answer.says("NetworkAttachmentDefinition apps/a: spec.config has \"ovs\", which runs only when listed"))
+      << answer.err;
+  EXPECT_TRUE(answer.says("pods with openshift.io/r do not start with it")) << answer.err;
 }
 
 TEST_F(MigrateFiles, NamesAJinjaTemplate) {

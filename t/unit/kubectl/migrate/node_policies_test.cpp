@@ -110,6 +110,11 @@ TEST(NodePolicies, AcceptsAnyPriority) {
 TEST(NodePolicies, UsesTheOperatorsDeviceIdsOfVfs) {
   const std::string spec = "{resourceName: a, nodeSelector: {}, numVfs: 4, nicSelector: {deviceID: '1592'}}";
   fixture::expect_golden(read({spec}).texts());
+  const std::string with_pfs =
+      read({"{resourceName: a, numVfs: 4, nicSelector: {deviceID: '1592', pfNames: [ens1f0]}}"}).texts();
+  EXPECT_NE(with_pfs.find("or delete deviceID, if each PF that pfNames or rootDevices name has this id"),
+            std::string::npos)
+      << with_pfs;
   VfIds ids;
   Complaints complaints;
   const auto map = kube::decode_yaml(
