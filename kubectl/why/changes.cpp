@@ -112,9 +112,10 @@ class Candidates {
       const bool is_misread = misread != scene_.misread.end();
       add(is_misread ? Asks::kCorrectSelector : Asks::kNoSelector, [&](Change& change) {
         change.index = i;
-        change.fails = fails(request.device_class, {false, i}, of);
+        change.fails = !is_misread && fails(request.device_class, {false, i}, of);
         if (is_misread) change.expression = misread->second.corrected;
       });
+      if (out_.back().fails) add(Asks::kGuardSelector, [&](Change& change) { change.index = i; });
     }
     const auto of_class = scene_.classes.find(request.device_class);
     if (!classes_.insert(request.device_class).second) return;
@@ -127,8 +128,10 @@ class Candidates {
         out_.push_back({.asks = is_misread ? Asks::kCorrectSelector : Asks::kNoClassSelector,
                         .device_class = request.device_class,
                         .index = i,
-                        .fails = fails(request.device_class, {true, i}, {}),
+                        .fails = !is_misread && fails(request.device_class, {true, i}, {}),
                         .expression = is_misread ? misread->second.corrected : ""});
+        if (out_.back().fails)
+          out_.push_back({.asks = Asks::kGuardSelector, .device_class = request.device_class, .index = i});
       }
   }
   // A selector of the class, or of one request.
@@ -171,6 +174,12 @@ class Candidates {
   std::vector<Change> out_;
 };
 
+// The white space makes it another text than an equal selector of another request.
+void guard(std::string& expression, Scene& scene) {
+  expression += " ";
+  scene.guarded.insert(expression);
+}
+
 void change_requests(Scene& scene, const Change& change) {
   for_request(scene, change, [&](Request& request) {
     switch (change.asks) {
@@ -193,6 +202,9 @@ void change_requests(Scene& scene, const Change& change) {
         break;
       case Asks::kCorrectSelector:
         request.selectors[change.index] = change.expression;
+        break;
+      case Asks::kGuardSelector:
+        guard(request.selectors[change.index], scene);
         break;
       default:
         break;
@@ -226,6 +238,12 @@ Scene with_change(Scene scene, const Change& change, const std::vector<Pool>& wh
         change_requests(scene, change);
       else
         scene.classes.at(change.device_class).selectors[change.index] = change.expression;
+      break;
+    case Asks::kGuardSelector:
+      if (change.device_class.empty())
+        change_requests(scene, change);
+      else
+        guard(scene.classes.at(change.device_class).selectors[change.index], scene);
       break;
     case Asks::kNoClassSelector:
       scene.classes.at(change.device_class).selectors[change.index] = "true";
@@ -293,9 +311,22 @@ Changes find_changes(const Scene& scene, const std::vector<Pool>& whole_pools,
     for (const Change& change : changes) changed = with_change(std::move(changed), change, whole_pools);
     return search(changed, tries_max).found;
   };
-  if (found_with(out.all) != Found::kYes) return {.is_known = false};
+  for (const Change& change : out.all)
+    if (change.asks == Asks::kGuardSelector)
+      if (const Found found = found_with({change}); found == Found::kYes || found == Found::kNo)
+        out.guards.push_back(change);
+  if (found_with(out.all) != Found::kYes) return {.is_known = false, .guards = std::move(out.guards)};
   for (const Change& change : out.all)
     if (change.asks != Asks::kNoRequest && found_with({change}) == Found::kYes) out.alone.push_back(change);
+  // A selector that needs only a guard is not loosened.
+  const std::vector<Change> alone = out.alone;
+  std::erase_if(out.alone, [&](const Change& change) {
+    return change.fails && std::ranges::any_of(alone, [&](const Change& one) {
+             return one.asks == Asks::kGuardSelector && one.claim == change.claim &&
+                    one.request == change.request && one.device_class == change.device_class &&
+                    one.index == change.index;
+           });
+  });
   // Changes with the most effort are removed first, so that the remaining ones need little. Repeated while it
   // has an effect: with "all devices", a removal may make an earlier change unnecessary.
   for (size_t before = 0; before != out.all.size();) {
@@ -321,6 +352,8 @@ std::string_view name_of(Asks asks) {
       return "complete-pools";
     case Asks::kCorrectSelector:
       return "correct-selector";
+    case Asks::kGuardSelector:
+      return "guard-selector";
     case Asks::kRelease:
       return "release";
     case Asks::kTolerate:
@@ -378,6 +411,15 @@ std::string guard_text(const Change& change, const std::string& whose) {
   return "guard selectors[" + std::to_string(change.index) + "] of " + whose +
          " against attributes that a device lacks, by has() or .? and orValue()";
 }
+// Returns who can offer devices of the class: a policy only those of sliced's drivers.
+std::string offerer(const Scene& scene, const std::string& device_class) {
+  for (const std::string& selector : scene.classes.at(device_class).selectors)
+    if (const std::string driver = compared_driver(selector);
+        !driver.empty() && !scene.drivers.empty() && !scene.drivers.contains(driver))
+      return "have driver " + driver;
+  return "have a policy";
+}
+
 }  // namespace
 
 std::string describe(const Change& change, const Scene& scene) {
@@ -389,7 +431,8 @@ std::string describe(const Change& change, const Scene& scene) {
     case Asks::kCompletePools: {
       std::vector<std::string> names;
       for (const PoolId& pool : change.pools) names.push_back(pool.first + "/" + pool.second);
-      return "complete the pools with missing slices: " + join(names, ", ");
+      return "complete the pools with missing slices: " + join(names, ", ") +
+             " (if their driver does not soon, restart it)";
     }
     case Asks::kCorrectSelector: {
       const std::string& expression = change.device_class.empty()
@@ -428,13 +471,17 @@ std::string describe(const Change& change, const Scene& scene) {
       if (is_extended) return whose + ": ask for " + std::to_string(request->count - change.count) + " fewer";
       return "let " + whose + " ask for " + std::to_string(change.count) + " and not for " +
              std::to_string(request->count);
+    case Asks::kGuardSelector:
+      return guard_text(change, change.device_class.empty() ? whose : "DeviceClass " + change.device_class);
     case Asks::kNoSelector:
-      if (change.fails) return guard_text(change, whose);
-      return "loosen selectors[" + std::to_string(change.index) + "] of " + whose + ": " +
-             request->selectors[change.index];
+      return "loosen selectors[" + std::to_string(change.index) + "] of " + whose +
+             (change.fails
+                  ? " (it fails on devices without an attribute; with a guard, has() or .? and orValue(), "
+                    "no device matches)"
+                  : "") +
+             ": " + request->selectors[change.index];
     case Asks::kNoClassSelector:
-      if (change.fails) return guard_text(change, "DeviceClass " + change.device_class);
-      return "have a policy offer devices that DeviceClass " + change.device_class +
+      return offerer(scene, change.device_class) + " offer devices that DeviceClass " + change.device_class +
              " selects, or ask for another DeviceClass: selectors[" + std::to_string(change.index) + "] is " +
              scene.classes.at(change.device_class).selectors[change.index];
     case Asks::kMakeClass:

@@ -17,6 +17,7 @@ namespace sliced::why {
 enum class Asks : uint8_t {
   kCompletePools,    // incomplete pools become complete
   kCorrectSelector,  // a selector reads the devices' name instead of a misspelled one
+  kGuardSelector,    // a selector that fails on a device does not match it
   kRelease,          // another claim releases its devices
   kTolerate,         // the request tolerates a taint
   kLessCapacity,     // the request asks for the minimum of a capacity
@@ -35,9 +36,10 @@ struct Change {
   std::string claim;    // the claim of the request; for kRelease: the holder
   std::string request;  // "request" or "request/alternative"
   std::string
-      device_class;    // for kNoClassSelector, kMakeClass; for kCorrectSelector if the selector is a class's
-  size_t index = 0;    // of a selector or constraint
-  bool fails = false;  // for kNoSelector, kNoClassSelector: the selector fails on a device
+      device_class;  // for kNoClassSelector, kMakeClass; for kCorrectSelector and kGuardSelector if the selector is a class's
+  size_t index = 0;  // of a selector or constraint
+  bool fails =
+      false;  // for kNoSelector, kNoClassSelector: the selector fails on a device, and a guard is not enough
   std::string expression;  // for kCorrectSelector: the corrected one
   std::string key;         // of a capacity
   int64_t count = 0;       // for kFewer
@@ -74,6 +76,8 @@ struct Changes {
   /// effort first.
   std::vector<Change> all;
   std::vector<Change> alone;  // each of these is sufficient alone; the least effort first
+  /// kGuardSelector: each ends an error alone, also if no device matches then.
+  std::vector<Change> guards;
 };
 /// For a scene with search() result kNo or kError. Work: two search() for each possible change, each of at
 /// most tries_max.

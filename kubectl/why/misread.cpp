@@ -1,5 +1,7 @@
 #include "kubectl/why/misread.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "reactor/base/text.h"
@@ -39,12 +41,16 @@ std::string nearest_of(const std::string& word, const std::set<std::string>& nam
 }  // namespace
 
 std::string Misread::text() const {
+  if (is_driver)
+    return "compares device.driver with " + wrong + ", of which no device is; did you mean " + right + "?";
   return (is_domain ? "reads names of " + wrong + ", of which no device has any"
                     : "reads " + wrong + ", which no device has") +
          "; did you mean " + right + "?";
 }
 
-DeviceNames::DeviceNames(const std::vector<SlicePtr>& slices, const std::set<std::string>& publishable) {
+DeviceNames::DeviceNames(const std::vector<SlicePtr>& slices, const std::set<std::string>& publishable,
+                         const std::set<std::string>& drivers)
+    : drivers_(drivers) {
   const auto add = [](std::map<std::string, std::set<std::string>>& to, const std::string& driver,
                       const std::string& key) {
     const size_t slash = key.find('/');
@@ -53,11 +59,13 @@ DeviceNames::DeviceNames(const std::vector<SlicePtr>& slices, const std::set<std
     else
       to[key.substr(0, slash)].insert(key.substr(slash + 1));
   };
-  for (const SlicePtr& slice : slices)
+  for (const SlicePtr& slice : slices) {
+    with_slices_.insert(slice->common.driver);
     for (const kube::DevicePtr& device : slice->common.devices) {
       for (const auto& [key, value] : device->attributes) add(attributes_, slice->common.driver, key);
       for (const auto& [key, value] : device->capacity) add(capacities_, slice->common.driver, key);
     }
+  }
   for (const std::string& key : publishable) add(attributes_, "", key);
 }
 
@@ -81,7 +89,18 @@ std::optional<Misread> DeviceNames::find(const std::string& expression, Selector
     out.corrected = with_name(expression, out.wrong, out.right, out.is_domain);
     if (out.corrected != expression) return out;
   }
-  return std::nullopt;
+  return find_driver(expression);
+}
+
+std::optional<Misread> DeviceNames::find_driver(const std::string& expression) const {
+  const std::string driver = compared_driver(expression);
+  if (driver.empty() || drivers_.contains(driver) || with_slices_.contains(driver)) return std::nullopt;
+  std::set<std::string> published;
+  std::ranges::set_intersection(drivers_, with_slices_, std::inserter(published, published.end()));
+  Misread out{.wrong = driver, .right = nearest_of(driver, published), .is_driver = true};
+  if (out.right.empty()) return std::nullopt;
+  out.corrected = with_name(expression, out.wrong, out.right, true);
+  return out;
 }
 
 }  // namespace sliced::why

@@ -25,6 +25,8 @@ struct Scene {
   Features features;
   std::map<std::string, DeviceClass> classes;  // existing classes that the claims name
   std::map<std::string, Misread> misread;      // by expression: those that read a name that no device has
+  std::set<std::string> drivers;               // Cluster::drivers
+  std::set<std::string> guarded;               // expressions that do not match a device on which they fail
   std::vector<Claim> claims;                   // to be allocated, in the pod's order
   std::set<const Claim*> released;             // claims that count as holding nothing
 };

@@ -9,6 +9,11 @@
 namespace sliced::why {
 namespace {
 
+Says answer(const Scene& scene, const std::string& expression, const Candidate& candidate) {
+  const Says says = scene.selectors->ask(expression, candidate);
+  return says == Says::kError && scene.guarded.contains(expression) ? Says::kNo : says;
+}
+
 bool has_untolerated_taint(const kube::Device& device, const Request& request) {
   return std::any_of(device.taints.begin(), device.taints.end(), [&](const kube::Taint& taint) {
     if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") return false;
@@ -236,7 +241,7 @@ class Search {
     if (!scene_.features.binding_conditions && candidate.binds) return Says::kNo;
     const auto ask = [&](const std::vector<std::string>& selectors, const std::string& whose) {
       for (size_t i = 0; i < selectors.size(); ++i) {
-        const Says says = scene_.selectors->ask(selectors[i], candidate);
+        const Says says = answer(scene_, selectors[i], candidate);
         if (says == Says::kError)
           error_ = whose + ", selectors[" + std::to_string(i) + "] on device " + describe(candidate.id()) +
                    ": " + scene_.selectors->error_of(selectors[i], candidate);
@@ -456,7 +461,7 @@ Says selects(const Scene& scene, const Request& request, const Candidate& candid
   if (of == scene.classes.end()) return Says::kNo;
   for (const auto* selectors : {&of->second.selectors, &request.selectors})
     for (const std::string& expression : *selectors)
-      if (const Says says = scene.selectors->ask(expression, candidate); says != Says::kYes) return says;
+      if (const Says says = answer(scene, expression, candidate); says != Says::kYes) return says;
   return candidate.is_here ? Says::kYes : Says::kNo;
 }
 

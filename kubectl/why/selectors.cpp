@@ -97,6 +97,22 @@ Says Selectors::ask(const std::string& expression, const Candidate& candidate) {
                                                       : Says::kError;
 }
 
+std::string compared_driver(std::string_view expression) {
+  constexpr std::string_view kDriver = "device.driver", kEqual = "==";
+  for (const std::string& part : conjuncts(expression)) {
+    std::string_view rest = trim(part);
+    if (!rest.starts_with(kDriver)) continue;
+    rest = trim(rest.substr(kDriver.size()));
+    if (!rest.starts_with(kEqual)) continue;
+    rest = trim(rest.substr(kEqual.size()));
+    if (rest.size() < 2 || (rest.front() != '"' && rest.front() != '\'') || rest.back() != rest.front())
+      continue;
+    const std::string_view name = rest.substr(1, rest.size() - 2);
+    if (name.find_first_of("\"'\\ ") == std::string_view::npos) return std::string(name);
+  }
+  return "";
+}
+
 const std::vector<cel::Path>& Selectors::paths_of(const std::string& expression) {
   static const std::vector<cel::Path> none;
   const Compiled& compiled = compile(expression);

@@ -62,6 +62,9 @@ class Selectors {
   uint64_t effort_left_;
 };
 
+/// Returns X if `device.driver == "X"` is such a part of the expression (conjuncts()); "" otherwise.
+std::string compared_driver(std::string_view expression);
+
 /// Returns the parts of a chain of && outside parentheses; the whole text without one, or with || or ?: at
 /// that level, which bind weaker. Does not parse: a part may not compile.
 std::vector<std::string> conjuncts(std::string_view expression);

@@ -193,6 +193,16 @@ class Viewing {
     add(Obstacle::kHeld, 0, candidate, [&] { return "is allocated to claim " + who; });
   }
 
+  // Returns the capacity of the device whose name is nearly that of `key` in the same domain; "" without one.
+  static std::string similar_capacity(const Candidate& candidate, const std::string& key) {
+    const std::string domain = key.substr(0, key.find('/') + 1);
+    std::vector<std::string_view> names;
+    for (const auto& [name, of] : candidate.device->capacity)
+      if (name.starts_with(domain)) names.push_back(std::string_view(name).substr(domain.size()));
+    const std::string found = nearest(key.substr(domain.size()), names);
+    return found.empty() ? "" : domain + found;
+  }
+
   bool stands_by_capacity(const Candidate& candidate, const Use& use) {
     if (!scene_.features.consumable_capacity) return false;
     const auto taking = taking_of(request_.capacity, *candidate.device, scene_.features.fractional_range);
@@ -209,9 +219,13 @@ class Viewing {
       }
       add(Obstacle::kCapacity, 0, candidate, [&] {
         const auto amount = request_.capacity.find(taking->misfit_key);
-        return taking->misfit + (amount == request_.capacity.end()
-                                     ? std::string()
-                                     : "; the request asks for " + amount->second.text());
+        const std::string similar = capacity == candidate.device->capacity.end()
+                                        ? similar_capacity(candidate, taking->misfit_key)
+                                        : "";
+        return taking->misfit +
+               (amount == request_.capacity.end() ? std::string()
+                                                  : "; the request asks for " + amount->second.text()) +
+               (similar.empty() ? "" : "; did you mean " + similar + "?");
       });
       return true;
     }

@@ -188,6 +188,7 @@ class Asking {
     if (cluster.features.taint_rules) scene_.taint_rules = &cluster.taint_rules;
     scene_.features = cluster.features;
     for (const DeviceClass& one : out.classes) scene_.classes[one.name] = one;
+    scene_.drivers = cluster.drivers;
     for (const Claim& claim : out.claims)
       if (is_waiting(claim) && !claim.is_extended) scene_.claims.push_back(claim);
     if (out.pod) extended_ = extended_requests(*out.pod);
@@ -255,7 +256,7 @@ class Asking {
 
  private:
   void find_misread() {
-    const DeviceNames names(out_.slices, cluster_.publishable);
+    const DeviceNames names(out_.slices, cluster_.publishable, cluster_.drivers);
     const auto add = [&](const std::vector<std::string>& selectors) {
       for (const std::string& one : selectors)
         if (auto misread = names.find(one, selectors_)) scene_.misread.emplace(one, *std::move(misread));
@@ -326,10 +327,21 @@ class Asking {
         out.kept_away = "no device plugin of the node provides " + resource + "; DeviceClass " + of->name +
                         " provides it from Kubernetes 1.36 on";
       else
-        out.kept_away = "neither a DeviceClass nor a device plugin of the node provides " + resource;
+        out.kept_away = "neither a DeviceClass nor a device plugin of the node provides " + resource +
+                        similar_resource(node, resource);
     }
     if (!by_class.empty()) scene.claims.push_back(extended_claim(*out_.pod, by_class, resource_classes_));
     return by_plugin;
+  }
+  // Returns "; did you mean example.com/vf?"; "" without a similar name.
+  std::string similar_resource(const Node& node, const std::string& resource) const {
+    std::vector<std::string_view> names;
+    for (const DeviceClass& one : cluster_.classes)
+      if (!one.extended_resource.empty()) names.push_back(one.extended_resource);
+    for (const auto& [name, count] : node.extended)
+      if (count > 0) names.push_back(name);
+    const std::string found = nearest(resource, names);
+    return found.empty() ? "" : "; did you mean " + found + "?";
   }
   static void tell_of_pools(const std::vector<Pool>& pools, NodeAnswer& out) {
     for (const Pool& pool : pools) {
@@ -349,6 +361,7 @@ class Asking {
     out.changes = find_changes(scene, whole, out.requests);
     for (const Change& change : out.changes.all) out.changes_text.push_back(describe(change, scene));
     for (const Change& change : out.changes.alone) out.alone_text.push_back(describe(change, scene));
+    for (const Change& change : out.changes.guards) out.guards_text.push_back(describe(change, scene));
   }
 
   // Finds constraints across requests that fail although each request alone has enough devices.
@@ -479,8 +492,8 @@ bool is_matched_anywhere(const Answer& out, const Change& change) {
 // right.
 std::string advice_of(const Answer& out, const NodeAnswer& node, size_t i) {
   const Change& change = node.changes.alone[i];
-  if (change.asks == Asks::kNoClassSelector && !change.fails) return "";
-  if (change.asks == Asks::kNoSelector && !change.fails && is_matched_anywhere(out, change)) return "";
+  if (change.asks == Asks::kNoClassSelector) return "";
+  if (change.asks == Asks::kNoSelector && is_matched_anywhere(out, change)) return "";
   return node.alone_text[i];
 }
 
@@ -491,10 +504,28 @@ struct Advice {
   std::vector<std::string> nodes;  // on which it is enough
 };
 
+// Where another node has the devices, a guard that ends the error on each node is enough.
+void advise_guards(Answer& out) {
+  std::vector<std::string> able;
+  std::map<std::string, size_t> nodes_of;  // by text
+  size_t errors = 0;
+  for (const NodeAnswer& node : out.nodes) {
+    if (node.can_run()) able.push_back(node.name);
+    if (!node.kept_away.empty() || node.found != Found::kError) continue;
+    ++errors;
+    for (const std::string& text : node.guards_text) ++nodes_of[text];
+  }
+  if (able.empty()) return;
+  for (const auto& [text, nodes] : nodes_of)
+    if (nodes == errors && out.advice.size() < kAdviceMax) out.advice.push_back(advice_text(text, able));
+}
+
 // Uses changes that are sufficient alone, on the node with the least effort. Nodes that keep the pod away are
 // no reason to change a claim.
 void advise(Answer& out) {
   if (out.verdict != Verdict::kPending || !out.everywhere.empty()) return;
+  if (!out.aborted_by.empty()) advise_guards(out);
+  if (!out.advice.empty()) return;
   for (const bool is_error_only : {true, false}) {
     std::vector<Advice> found;
     std::map<std::string, size_t> places;  // by text
@@ -703,6 +734,7 @@ void drop_selector_changes(const std::set<std::string>& requests, Answer& answer
   const auto is_dropped = [&](const Change& change) {
     switch (change.asks) {
       case Asks::kCorrectSelector:
+      case Asks::kGuardSelector:
         return change.device_class.empty() ? requests.contains(change.claim + ", " + change.request)
                                            : classes.contains(change.device_class);
       case Asks::kNoSelector:

@@ -42,6 +42,8 @@ struct Cluster {
   /// Full keys ("driver/name") of attributes that drivers publish for suitable devices: never treated as
   /// misspelled.
   std::set<std::string> publishable;
+  /// Driver names of sliced, whose devices follow from policies. Empty: unknown.
+  std::set<std::string> drivers;
   /// Kinds that may not be read, by their plural ("nodes"), with the missing permission ("list nodes"). A
   /// missing object of such a kind proves nothing: results that depend on one are kUnsure.
   std::map<std::string, std::string> denied;
@@ -71,6 +73,7 @@ struct NodeAnswer {
   Changes changes;                        // for kNo and kError
   std::vector<std::string> changes_text;  // as texts; and those that are sufficient alone
   std::vector<std::string> alone_text;
+  std::vector<std::string> guards_text;
   std::vector<Pick> picks;  // for kYes; views into the answer's slices
   bool can_run() const { return kept_away.empty() && found == Found::kYes; }
 };

@@ -104,6 +104,7 @@ Result<why::Answer> answer(ClusterObjects& objects, const config::Options& optio
   auto known = features(objects, options, cluster.unread);
   if (!known) return known.error();
   cluster.features = *known;
+  cluster.drivers = {options.sriov_driver_name, options.exposure_driver_name};
   cluster.publishable = publishable_attributes({options.sriov_driver_name, options.exposure_driver_name});
   if (auto read = read_allocation(objects, subject.namespace_, cluster); !read) return read.error();
   if (!object) {

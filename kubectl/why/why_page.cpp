@@ -298,6 +298,44 @@ bool is_nothing_matched(const Answer& answer) {
   return std::any_of(matching.begin(), matching.end(), [](const auto& one) { return one.second == 0; });
 }
 
+// A pool whose devices the scheduler does not use, on a node to which the pod may go.
+std::string unusable_pool_text(const Answer& answer) {
+  for (const NodeAnswer& node : answer.nodes)
+    if (node.kept_away.empty() && !node.pools.empty())
+      return "; " + node.pools.front() + ", so the scheduler does not use its devices";
+  return "";
+}
+
+// For requests that all have enough devices on some node, and no node has enough for all of them.
+std::string together_text(const Answer& answer) {
+  constexpr size_t kNodesMax = 3;
+  std::vector<std::string> lacks;
+  size_t nodes = 0;
+  for (const NodeAnswer& node : answer.nodes) {
+    if (!node.kept_away.empty()) continue;
+    if (node.found != Found::kNo || node.requests.empty()) return "";
+    std::vector<std::string> lacking;
+    for (const RequestView& view : node.requests) {
+      if (view.request.find('/') != std::string::npos) return "";  // an alternative may be absent
+      if (view.all && view.matching > view.free && node.requests.size() == 1 && answer.nodes.size() == 1)
+        return "request " + view.request + " asks for all devices of class " + view.device_class +
+               ", and only " + std::to_string(view.free) + " of " + std::to_string(view.matching) +
+               " are free";
+      if (view.all ? view.free < view.matching || view.free == 0
+                   : static_cast<int64_t>(view.free) < view.wanted)
+        lacking.push_back(view.request);
+    }
+    if (lacking.empty() && node.clashes.empty())
+      return "each of its requests alone has enough devices on " + node.name + ", but not all together" +
+             (answer.nodes.size() > 1 ? ", and no other node has enough" : "");
+    if (lacking.empty()) return "";
+    if (++nodes <= kNodesMax) lacks.push_back(node.name + " has too few devices for " + join(lacking, ", "));
+  }
+  if (nodes < 2) return "";
+  return "no node has devices for all its requests: " + join(lacks, ", ") +
+         (nodes > kNodesMax ? ", and " + number(nodes - kNodesMax, "more node") : "");
+}
+
 // Returns the common reason of all nodes.
 std::string pending_text(const Answer& answer) {
   if (!answer.everywhere.empty()) return answer.everywhere.front();
@@ -364,7 +402,8 @@ std::string pending_text(const Answer& answer) {
       if (!is_short || best == nullptr) continue;
       const std::string what = "request " + of.request + " (class " + of.device_class + ")";
       if (most_matching == 0)
-        return "no device on " + number(answer.nodes.size(), "node") + " matches " + what;
+        return "no device on " + number(answer.nodes.size(), "node") + " matches " + what +
+               unusable_pool_text(answer);
       for (const auto& [key, devices] : used_up)
         if (devices == matching && most_free == 0)
           return "capacity " + key + " is used up: of " + number(matching, "device") +
@@ -380,6 +419,7 @@ std::string pending_text(const Answer& answer) {
     }
     break;
   }
+  if (std::string together = together_text(answer); !together.empty()) return together;
   return "none of " + number(answer.nodes.size(), "node") + " has what its claims ask for";
 }
 
@@ -432,6 +472,7 @@ Json json_of(const Change& change, const std::string& text) {
   if (!pools.empty()) out.set("pools", std::move(pools));
   const bool has_index = change.asks == why::Asks::kNoConstraint || change.asks == why::Asks::kNoSelector ||
                          change.asks == why::Asks::kCorrectSelector ||
+                         change.asks == why::Asks::kGuardSelector ||
                          change.asks == why::Asks::kNoClassSelector;
   if (!change.expression.empty()) out.set("expression", change.expression);
   if (change.holder != nullptr) out.set("users", why::name_of(why::harm_of(*change.holder)));

@@ -201,6 +201,108 @@ TEST(WhyPage, BoundsUnreadableObjects) {
   EXPECT_EQ(answer.unsure.back(), "and 980 more objects cannot be read");
 }
 
+// A node with devices of the driver.
+std::string devices_of(const std::string& node, const std::string& driver, int devices) {
+  std::string out = "---\nkind: Node\nmetadata: {name: " + node +
+                    "}\n---\nkind: ResourceSlice\nmetadata: {name: " + node + "}\nspec: {driver: " + driver +
+                    ", nodeName: " + node + ", pool: {name: " + node +
+                    ", generation: 1, resourceSliceCount: 1}, devices: [";
+  for (int i = 0; i < devices; ++i) out += (i > 0 ? ", " : "") + ("{name: d" + std::to_string(i)) + "}";
+  return out + "]}\n";
+}
+std::string class_of(const std::string& name, const std::string& driver) {
+  return "---\nkind: DeviceClass\nmetadata: {name: " + name +
+         "}\nspec: {selectors: [{cel: {expression: \"device.driver == '" + driver + "'\"}}]}\n";
+}
+std::string claim_of(const std::string& requests) {
+  return "---\nkind: ResourceClaim\nmetadata: {name: claim, namespace: ns}\nspec: {devices: {requests: [" +
+         requests + "]}}\n";
+}
+
+TEST(WhyPage, NamesRequestsThatTogetherLackADeviceFirst) {
+  const std::string text = text_of_pod(
+      cluster_of(
+          devices_of("w", "d.io", 2) + class_of("vf", "d.io") +
+          claim_of("{name: a, exactly: {deviceClassName: vf}}, {name: b, exactly: {deviceClassName: vf}}, "
+                   "{name: c, exactly: {deviceClassName: vf}}")),
+      kOwnClaim);
+  EXPECT_TRUE(text.starts_with(
+      "pod ns/p is pending: each of its requests alone has enough devices on w, but not all together\n"))
+      << text;
+}
+
+TEST(WhyPage, NamesRequestsForDevicesOfDifferentNodesFirst) {
+  why::Cluster cluster = cluster_of(
+      devices_of("w-1", "d.io", 2) + devices_of("w-2", "gpu.io", 1) + class_of("vf", "d.io") +
+      class_of("gpu", "gpu.io") +
+      claim_of("{name: a, exactly: {deviceClassName: vf}}, {name: b, exactly: {deviceClassName: gpu}}"));
+  cluster.drivers = {"d.io"};
+  const std::string text = text_of_pod(cluster, kOwnClaim);
+  EXPECT_TRUE(text.starts_with(
+      "pod ns/p is pending: no node has devices for all its requests: w-1 has too few devices for "
+      "b, w-2 has too few devices for a\n"))
+      << text;
+  // A policy offers no devices of another driver.
+  EXPECT_NE(text.find("have driver gpu.io offer devices that DeviceClass gpu selects"), std::string::npos)
+      << text;
+}
+
+TEST(WhyPage, CountsFreeDevicesOfARequestForAll) {
+  const std::string text = text_of_pod(
+      cluster_of(
+          devices_of("w", "d.io", 2) + class_of("vf", "d.io") +
+          claim_of("{name: a, exactly: {deviceClassName: vf, allocationMode: All}}") +
+          "---\nkind: ResourceClaim\nmetadata: {name: other, namespace: ns}\nspec: {}\nstatus: {allocation: "
+          "{devices: {results: [{request: r, driver: d.io, pool: w, device: d0}]}}}\n"),
+      kOwnClaim);
+  EXPECT_TRUE(text.starts_with(
+      "pod ns/p is pending: request a asks for all devices of class vf, and only 1 of 2 are free\n"))
+      << text;
+}
+
+TEST(WhyPage, NamesAnIncompletePoolFirst) {
+  std::string slice = devices_of("w", "d.io", 2);
+  slice.replace(slice.find("resourceSliceCount: 1"), 21, "resourceSliceCount: 2");
+  const std::string text = text_of_pod(
+      cluster_of(slice + class_of("vf", "d.io") + claim_of("{name: a, exactly: {deviceClassName: vf}}")),
+      kOwnClaim);
+  EXPECT_TRUE(text.starts_with(
+      "pod ns/p is pending: no device on 1 node matches request a (class vf); pool d.io/w is not "
+      "complete: 1 of its 2 slices of generation 1 are there, so the scheduler does not use its "
+      "devices\n"))
+      << text;
+}
+
+TEST(WhyPage, NamesAMisspelledDriverFirst) {
+  why::Cluster cluster =
+      cluster_of(devices_of("w", "sriov.example.com", 2) + class_of("vf", "sriof.example.com") +
+                 claim_of("{name: a, exactly: {deviceClassName: vf}}"));
+  EXPECT_EQ(text_of_pod(cluster, kOwnClaim).find("did you mean"), std::string::npos)
+      << "another driver may be installed later";
+  cluster.drivers = {"sriov.example.com"};
+  const std::string text = text_of_pod(cluster, kOwnClaim);
+  EXPECT_TRUE(
+      text.starts_with("pod ns/p is pending: selectors[0] of DeviceClass vf compares device.driver with "
+                       "sriof.example.com, of which no device is; did you mean sriov.example.com?\n"))
+      << text;
+  EXPECT_NE(text.find("correct selectors[0] of DeviceClass vf: sriov.example.com, not sriof.example.com"),
+            std::string::npos)
+      << text;
+}
+
+TEST(WhyPage, SuggestsACapacityWithASimilarName) {
+  std::string slice = devices_of("w", "d.io", 1);
+  slice.replace(slice.find("{name: d0}"), 10, "{name: d0, capacity: {d.io/macvlans: {value: 4}}}");
+  const std::string text = text_of_pod(
+      cluster_of(
+          slice + class_of("vf", "d.io") +
+          claim_of("{name: a, exactly: {deviceClassName: vf, capacity: {requests: {d.io/macvlan: 1}}}}")),
+      kOwnClaim);
+  EXPECT_NE(text.find("has no capacity d.io/macvlan; the request asks for 1; did you mean d.io/macvlans?"),
+            std::string::npos)
+      << text;
+}
+
 }  // namespace
 }  // namespace why_page_test
 }  // namespace sliced::kubectl
