@@ -24,6 +24,8 @@ struct Request {
   std::string class_name;
   std::vector<Expression> selectors;
   std::string driver = {};  // of its devices; "" if unknown
+  bool is_several = false;  // asks for more than one device
+  bool is_admin = false;
   std::string path = {};
   int line = 0;
 };
@@ -36,6 +38,10 @@ void add_request(const Json& of, const std::string& name, const std::string& mai
   if (known != drivers.classes.end()) one.driver = known->second;
   if (one.driver.empty() && is_ours(drivers, one.class_name)) one.driver = one.class_name;
   if (one.driver.empty()) one.driver = selected_driver(one.selectors, drivers);
+  const Json* count = of.find("count");
+  one.is_several = count != nullptr && count->integer() != nullptr && *count->integer() > 1;
+  const Json* admin = of.find("adminAccess");
+  one.is_admin = admin != nullptr && admin->boolean() != nullptr && *admin->boolean();
   one.path = path;
   one.line = of.line();
   out.push_back(std::move(one));
@@ -142,6 +148,48 @@ void judge_ignored(const Config& config, const std::string& path, const Configur
       out.ignored_by_class.push_back({unknown_class, driver, *problem});
 }
 
+bool gives_interface(const Json& parameters) {
+  const Json* network = parameters.find("network");
+  return !parameters.text("netAttachDefName").empty() || (network != nullptr && network->object() != nullptr);
+}
+
+// Checks what nodes check after merging, of requests with a single configuration for our drivers: interface names
+// are unique in the pod (kubelet/plan.cpp), and routes follow from addresses.
+void judge_single_configs(const std::vector<Config>& configs, const std::vector<Request>& requests,
+                          const std::string& path, const Drivers& drivers, Judgement& out) {
+  std::map<std::string, const Request*, std::less<>> owners;  // by interface name
+  std::set<size_t> with_routes;
+  for (const Request& request : requests) {
+    std::vector<size_t> applying;
+    for (size_t i = 0; i < configs.size(); ++i)
+      if (is_our_config(configs[i].json, drivers) &&
+          std::ranges::find(configs[i].requests, &request) != configs[i].requests.end())
+        applying.push_back(i);
+    if (applying.size() != 1 || request.is_admin) continue;
+    const Json& config = configs[applying.front()].json;
+    const Json* parameters = config.find({"opaque", "parameters"});
+    const bool is_ignored =
+        !request.driver.empty() && request.driver != config.find("opaque")->text("driver");
+    if (is_ignored || parameters == nullptr || !gives_interface(*parameters)) continue;
+    const std::string at = path + ".config[" + std::to_string(applying.front()) + "]";
+    if (with_routes.insert(applying.front()).second)
+      if (const auto problem = problem_of_routes(config, at)) out.errors.push_back(*problem);
+    const std::string name(parameters->text("ifName"));
+    if (name.empty()) continue;
+    const auto [owner, is_first] = owners.try_emplace(name, &request);
+    const bool is_shared = !is_first && owner->second->main != request.main;
+    if (!is_shared && !request.is_several) continue;
+    out.errors.push_back(
+        {at + ".opaque.parameters.ifName",
+         "is " + in_quotes(name, 64) + ", and " +
+             (is_shared ? "request " + escaped(owner->second->name) + " has the same name"
+                        : "request " + escaped(request.name) + " is for several devices") +
+             ": each interface of a pod has a name of its own; leave ifName out, or give each "
+             "device a request and a configuration",
+         parameters->line()});
+  }
+}
+
 }  // namespace
 
 std::optional<Judgement> judge_claim(const kube::Json& object, std::string_view kind, const Drivers& drivers,
@@ -175,6 +223,7 @@ std::optional<Judgement> judge_claim(const kube::Json& object, std::string_view 
     if (const auto problem = problem_of_config(configs[i].json, at, !home.empty(), home))
       out.errors.push_back(*problem);
   }
+  if (out.errors.empty()) judge_single_configs(configs, requests, path, drivers, out);
   concerns_us |= !out.warnings.empty() || !out.ignored_by_class.empty();
   if (!concerns_us) return std::nullopt;
   for (const Request& one : requests)

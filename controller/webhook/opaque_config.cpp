@@ -73,4 +73,32 @@ std::optional<policy::Problem> problem_of_config(const kube::Json& config, std::
   return problem_from(read.error(), line);
 }
 
+std::optional<policy::Problem> problem_of_routes(const kube::Json& config, std::string path) {
+  const kube::Json* parameters = config.find({"opaque", "parameters"});
+  const kube::Json* network = parameters == nullptr ? nullptr : parameters->find("network");
+  if (network == nullptr || network->object() == nullptr) return std::nullopt;
+  // Other fields may be completed by the DeviceClass.
+  kube::Json alone = kube::Json::Object{};
+  for (const char* field : {"addresses", "routes"}) {
+    const kube::Json* list = network->find(field);
+    if (list == nullptr || list->array() == nullptr || list->array()->empty()) return std::nullopt;
+    alone.set(field, *list);
+  }
+  const std::string driver(config.find("opaque")->text("driver"));
+  kube::Json reduced = kube::Json::Object{};
+  for (const char* field : {"apiVersion", "kind"}) reduced.set(field, std::string(parameters->text(field)));
+  reduced.set("network", std::move(alone));
+  kubelet::Claim claim;
+  claim.configs = {{.is_claims = true,
+                    .has_opaque = true,
+                    .driver = driver,
+                    .parameters = std::move(reduced),
+                    .path = std::move(path)}};
+  const auto read = kubelet::VfConfigs::decode(claim, driver);
+  if (!read) return std::nullopt;
+  const auto whole = read->of("");
+  if (whole) return std::nullopt;
+  return problem_from(whole.error(), network->line());
+}
+
 }  // namespace sliced::webhook

@@ -22,6 +22,10 @@ bool is_our_config(const kube::Json& config, const Drivers& drivers);
 std::optional<policy::Problem> problem_of_config(const kube::Json& config, std::string path, bool is_claims,
                                                  const std::string& namespace_);
 
+/// Returns the first route of `network` that its `addresses` exclude, such as one with a gateway on none of their
+/// subnets; nullopt without both fields. Requires is_our_config() and no problem_of_config().
+std::optional<policy::Problem> problem_of_routes(const kube::Json& config, std::string path);
+
 /// Returns a problem if nodes ignore a configuration that was probably meant for our drivers; nullopt if not,
 /// or unknown. drivers_of_devices: known drivers of its devices; empty if unknown.
 /// - Known: the configuration's driver is not among them, and one of ours is: it may have been meant for that

@@ -108,6 +108,58 @@ TEST(Judgement, JudgesOnlyConfigurationsOfOurDriverInClaims) {
             "ResourceClaim c: spec.devices.config[0].opaque.parameters is a null, expected a VfConfig\n");
 }
 
+// Requests a and b, or alternatives of one request.
+std::string claim_of_two(const std::string& config, bool are_alternatives = false,
+                         const std::string& more = "") {
+  const std::string one = "deviceClassName: x" + more;
+  const std::string requests =
+      are_alternatives ? "{name: r, firstAvailable: [{name: a, " + one + "}, {name: b, " + one + "}]}"
+                       : "{name: a, exactly: {" + one + "}}, {name: b, exactly: {deviceClassName: x}}";
+  return "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c, namespace: apps}\nspec: {devices: "
+         "{requests: [" +
+         requests + "], config: [" + config + "]}}\n";
+}
+std::string opaque_for(const std::string& request, const std::string& more) {
+  std::string out = opaque(more);
+  return out.insert(1, "requests: [" + request + "], ");
+}
+
+// Red when a claim that cannot be prepared is found only by its pod.
+TEST(Judgement, InterfaceNamesOfAClaimAreUnique) {
+  const auto of = [](const std::string& text) { return said(judge(object_of(text), kDrivers, "apps")); };
+  const std::string field = "ResourceClaim c: spec.devices.config[";
+  const std::string remedy =
+      ": each interface of a pod has a name of its own; leave ifName out, or give each device a request and a "
+      "configuration\n";
+  EXPECT_EQ(of(claim_of_two(opaque("ifName: net1, network: {}"))),
+            field + "0].opaque.parameters.ifName is \"net1\", and request a has the same name" + remedy);
+  EXPECT_EQ(of(claim_of_two(opaque_for("a", "ifName: net1, network: {}") + ", " +
+                            opaque_for("b", "ifName: net1, netAttachDefName: nad"))),
+            field + "1].opaque.parameters.ifName is \"net1\", and request a has the same name" + remedy);
+  EXPECT_EQ(of(claim_of_two(opaque_for("a", "ifName: net1, network: {}"), false, ", count: 2")),
+            field + "0].opaque.parameters.ifName is \"net1\", and request a is for several devices" + remedy);
+  EXPECT_EQ(of(claim_of_two(opaque_for("a", "ifName: net1, network: {}") + ", " +
+                            opaque_for("b", "ifName: net2, network: {}"))),
+            "");
+  EXPECT_EQ(of(claim_of_two(opaque("ifName: net1, network: {}"), true)), "") << "one of the alternatives";
+  EXPECT_EQ(of(claim_of_two(opaque("ifName: net1"))), "") << "without an interface of its own";
+}
+
+TEST(Judgement, RoutesOfAClaimFollowFromItsAddresses) {
+  const auto of = [](const std::string& text) { return said(judge(object_of(text), kDrivers, "apps")); };
+  const std::string routes = "routes: [{destination: 0.0.0.0/0, gateway: 10.0.0.1}]";
+  EXPECT_NE(
+      of(claim(opaque("network: {addresses: [192.0.2.5/24], " + routes + "}")))
+          .find(
+              "spec.devices.config[0].opaque.parameters.network.routes[0].gateway is \"10.0.0.1\", which is on "
+              "the subnet of none of the addresses"),
+      std::string::npos)
+      << of(claim(opaque("network: {addresses: [192.0.2.5/24], " + routes + "}")));
+  EXPECT_EQ(of(claim(opaque("network: {" + routes + "}"))), "") << "the class may have the addresses";
+  EXPECT_EQ(of(claim(opaque("network: {addresses: [10.0.0.5/24], mode: private, " + routes + "}"))), "")
+      << "the class may have the type";
+}
+
 std::string claim_of_class(const std::string& class_name, const std::string& config,
                            const std::string& selector = "", const std::string& kind = "ResourceClaim") {
   const std::string devices =
