@@ -175,18 +175,23 @@ void judge_single_configs(const std::vector<Config>& configs, const std::vector<
     if (with_routes.insert(applying.front()).second)
       if (const auto problem = problem_of_routes(config, at)) out.errors.push_back(*problem);
     const std::string name(parameters->text("ifName"));
-    if (name.empty()) continue;
+    // A configuration without requests also applies to those for devices of other drivers, which ignore it.
+    const Json* named = config.find("requests");
+    const bool is_named = named != nullptr && named->array() != nullptr && !named->array()->empty();
+    if (name.empty() || (request.driver.empty() && !is_named)) continue;
     const auto [owner, is_first] = owners.try_emplace(name, &request);
     const bool is_shared = !is_first && owner->second->main != request.main;
     if (!is_shared && !request.is_several) continue;
-    out.errors.push_back(
-        {at + ".opaque.parameters.ifName",
-         "is " + in_quotes(name, 64) + ", and " +
-             (is_shared ? "request " + escaped(owner->second->name) + " has the same name"
-                        : "request " + escaped(request.name) + " is for several devices") +
-             ": each interface of a pod has a name of its own; leave ifName out, or give each "
-             "device a request and a configuration",
-         parameters->line()});
+    // Of a class that is unknown here the driver may be another one, and nodes accept the claim.
+    const bool is_certain = !request.driver.empty() && !owner->second->driver.empty();
+    policy::Problems& problems = is_certain ? out.errors : out.warnings;
+    problems.push_back({at + ".opaque.parameters.ifName",
+                        "is " + in_quotes(name, 64) + ", and " +
+                            (is_shared ? "request " + escaped(owner->second->name) + " has the same name"
+                                       : "request " + escaped(request.name) + " is for several devices") +
+                            ": each interface of a pod has a name of its own; leave ifName out, or give each "
+                            "device a request and a configuration",
+                        parameters->line()});
   }
 }
 
