@@ -70,12 +70,13 @@ Result<std::string> native_network_for(const PreparedDevice& device, const Known
     return Error{Errc::kInvalid, who + ": network.type is " + network.type + ", and " + rules.plugins_source +
                                      " lists " + join(*rules.plugins, ", ") + ": set another type, or have " +
                                      plugin + " added to it"};
-  if (!network.makes_link() && !network.mac.empty() && rules.settings &&
+  const bool is_mac_class = !device.config.network->mac.empty() && !device.config.is_mac_claims;
+  if (!network.makes_link() && !network.mac.empty() && !is_mac_class && rules.settings &&
       std::find(rules.settings->begin(), rules.settings->end(), "mac") == rules.settings->end())
     return Error{Errc::kInvalid,
                  who + ": network.mac is " + network.mac + ", and " + rules.settings_source +
-                     " does not allow the setting mac: leave it out, or have mac added to spec.allow of each "
-                     "policy that matches the device"};
+                     " does not allow the setting mac: leave it out, have mac added to spec.allow of each "
+                     "policy that matches the device, or have the DeviceClass set it"};
   if (device.interface.empty())
     return Error{Errc::kInvalid, who + ": network is set, and the device has no interface on the host"};
   if (const std::string_view kind = hotplug::immovable_kind(known.device);

@@ -77,6 +77,27 @@ TEST(NetworkFor, AcceptsANetworkThatTheDeviceAllows) {
   EXPECT_FALSE(native_claim(own, {}, {}).ok()) << "nothing could be moved";
 }
 
+// Red when spec.allow or --vf-settings limit what a DeviceClass sets, or stop limiting claims and annotations of pods.
+TEST(NetworkFor, TheAddressOfADeviceClassNeedsNoPermission) {
+  PreparedDevice own = device("0000:03:00.2", "eth2", "");
+  own.config.network = NativeNetwork{.mac = "02:00:00:00:00:05"};
+  own.mac = own.config.network->mac;
+  KnownEntry limited;
+  limited.vf_settings = {"vlan"}, limited.allowing_policies = "SriovResourcePolicy ns/a";
+  KnownEntry without;
+  without.has_policy = false;
+  const auto expect_allowed = [&](bool is_allowed) {
+    EXPECT_EQ(native_claim(own, limited, {}).ok(), is_allowed);
+    EXPECT_EQ(native_claim(own, without, {}).ok(), is_allowed);
+    EXPECT_EQ(native_claim(own, {}, {.allows_vf_settings = false}).ok(), is_allowed);
+  };
+  expect_allowed(true);
+  own.config.is_mac_claims = true;
+  expect_allowed(false);
+  own.config.is_mac_claims = false, own.config.network->mac.clear();  // by the annotation of its pod
+  expect_allowed(false);
+}
+
 // The helper would set the host's bridge down, and the kernel would refuse to move it.
 TEST(NetworkFor, ANetworkNeedsAMovableDevice) {
   PreparedDevice own = device("", "br0", "");
