@@ -5,6 +5,7 @@
 
 #include "kube/objects/kinds.h"
 #include "kubelet/checkpoint.h"
+#include "kubelet/cni/plugin_fields.h"
 #include "kubelet/hardware.h"
 #include "kubelet/mac_requests.h"
 #include "kubelet/native_network.h"
@@ -150,6 +151,21 @@ bool is_outdated(const PreparedClaim& before, const Claim& asked, const Prepared
   return !std::all_of(before.devices.begin(), before.devices.end(), is_left);
 }
 
+// The settings of a prepared claim stay allowed while its pods run, whatever its policies say since.
+FindEntry with_all_settings(const FindEntry& find) {
+  return [find](const std::string& driver, const std::string& pool,
+                const std::string& entry) -> std::optional<KnownEntry> {
+    auto known = find(driver, pool, entry);
+    if (!known) return known;
+    const auto all = cni::vf_settings();
+    known->has_policy = true;
+    known->vf_settings.emplace(all.begin(), all.end());
+    known->vlans = VlanIds::all();
+    known->is_default_too = false;
+    return known;
+  };
+}
+
 // The plan has the names of the last inventory. They may belong to another function now.
 void use_names_of(const DeviceSnapshot& look, PreparedDevice& device) {
   if (look.interface.empty() || hardware_of(device).empty()) return;
@@ -253,8 +269,14 @@ void ClaimPreparer::plan_claim(Task& task) {
     return give_up(task, "its devices are not known yet (" + why + "); the kubelet retries");
   if (auto checked = check_claim(task.asked, task.request, knowledge_.node()); !checked)
     return give_up(task, checked.error().what);
-  auto planned = plan(task.asked, task.driver, knowledge_.find,
-                      interface_names(task.asked, task.driver, prepared_), settings_.plan);
+  const auto names = interface_names(task.asked, task.driver, prepared_);
+  const bool is_repeated =
+      task.before && task.before->is_complete && !has_other_consumers(task.asked, *task.before);
+  auto planned =
+      plan(task.asked, task.driver, is_repeated ? with_all_settings(knowledge_.find) : knowledge_.find, names,
+           settings_.plan);
+  if (is_repeated && planned && is_outdated(*task.before, task.asked, *planned))
+    planned = plan(task.asked, task.driver, knowledge_.find, names, settings_.plan);
   if (!planned) return give_up(task, planned.error().what);
   task.claim = std::move(*planned);
   report_ignored(task);
@@ -294,6 +316,23 @@ void ClaimPreparer::compare_with_record(Task& task) {
   if (const std::string why = ports_.interfaces ? ports_.interfaces->waits_for(*task.before) : "";
       !why.empty())
     return give_up(task, why);
+  const auto has_nodes = [](const PreparedDevice& device) { return !device.edits.nodes.empty(); };
+  if (std::ranges::none_of(task.before->devices, has_nodes)) return answer_from_record(task);
+  const auto work = [found = task.found, host = ports_.host, devices = task.before->devices] {
+    for (const PreparedDevice& device : devices) found->snapshots.push_back(host->read_device(device));
+  };
+  task.job = ports_.executor.run(work, kLookMax, [this, &task](bool finished) {
+    if (!finished) return give_up(task, kKernelSilent);
+    for (size_t i = 0; i < task.before->devices.size(); ++i) {
+      const Result<DeviceSnapshot>& look = task.found->snapshots[i];
+      const std::string why = look ? stale_nodes(task.before->devices[i], *look) : "";
+      if (!why.empty()) return give_up(task, why);
+    }
+    answer_from_record(task);
+  });
+}
+
+void ClaimPreparer::answer_from_record(Task& task) {
   for (size_t i = 0; i < task.claim.devices.size(); ++i)
     task.before->devices[i].attributes = task.claim.devices[i].attributes;
   if (written_.contains(task.key()))
@@ -594,6 +633,9 @@ void ClaimPreparer::note_bound(Task& task, std::vector<Result<std::string>> grou
 void ClaimPreparer::commit_prepared(Task& task) {
   for (size_t i = 0; i < task.claim.devices.size(); ++i)
     task.claim.devices[i].edits = edits_of(task.claim.devices[i], *task.found->snapshots[i]);
+  for (const PreparedDevice& device : task.claim.devices)
+    if (const std::string why = node_refusal(task.claim, device, prepared_); !why.empty())
+      return give_up(task, why);
   if (settings_.plan.names_resources) add_resource_names(task.claim);
   if (settings_.plan.names_requests) add_request_names(task.claim);
   FileChange settings;

@@ -186,8 +186,9 @@ class ClaimPreparer final : public Preparer {
   void read_pod(Task& task);
   void plan_claim(Task& task);
   // Answers a prepared claim from its record. If its devices or pods have changed, runs release_steps() first
-  // and prepares it as a new one.
+  // and prepares it as a new one. Refuses it if its device nodes belong to other functions now.
   void compare_with_record(Task& task);
+  void answer_from_record(Task& task);
   // Reads the claim that conflicts with this one, so that the refusal can report whether that claim still
   // exists.
   void check_conflicting_claim(Task& task);

@@ -94,6 +94,27 @@ std::vector<std::string> plugins_of(const std::string& network) {
   return out;
 }
 
+// Of the kernel, and not of one device.
+constexpr std::string_view kCommonNodes[] = {"/dev/vfio/vfio", "/dev/iommu", "/dev/vhost-net", "/dev/net/tun",
+                                             "/dev/infiniband/rdma_cm"};
+
+bool is_common_node(const std::string& path) {
+  return std::find(std::begin(kCommonNodes), std::end(kCommonNodes), path) != std::end(kCommonNodes);
+}
+
+const std::string& host_path_of(const cdi::DeviceNode& node) {
+  return node.host_path.empty() ? node.path : node.host_path;
+}
+
+bool is_alone(const PreparedDevice& device) { return device.holding.is_exclusive && device.share_id.empty(); }
+
+std::set<std::string> rdma_nodes_of(const std::vector<std::string>& paths) {
+  std::set<std::string> out;
+  for (const std::string& path : paths)
+    if (path.starts_with("/dev/infiniband/") && !is_common_node(path)) out.insert(path);
+  return out;
+}
+
 // An unknown original fact is no difference.
 bool differs(const std::string& before, const std::string& now) { return !before.empty() && before != now; }
 
@@ -187,6 +208,50 @@ std::string mac_refusal(const PreparedClaim& claim, const PreparedDevice& device
     if (pci != device.pci && std::find(pfs.begin(), pfs.end(), kept.pf) != pfs.end() &&
         wanted.contains(kept.mac))
       return text(kept.mac, "VF " + pci + ", which gets it back when its pod has ended,", kept.pf);
+  return "";
+}
+
+std::string node_refusal(const PreparedClaim& claim, const PreparedDevice& device,
+                         const PreparedClaims& prepared) {
+  const auto is_of = [&](const PreparedDevice& other, const std::string& path) {
+    return std::ranges::any_of(other.edits.nodes,
+                               [&](const cdi::DeviceNode& node) { return host_path_of(node) == path; });
+  };
+  for (const auto& [key, other] : prepared) {
+    if (key == key_of(claim) || !other.is_complete) continue;
+    for (const PreparedDevice& held : other.devices) {
+      const bool are_shared = !is_alone(device) && !is_alone(held);
+      if (are_shared || settings_key(held) == settings_key(device)) continue;
+      for (const cdi::DeviceNode& node : device.edits.nodes)
+        if (const std::string& path = host_path_of(node); !is_common_node(path) && is_of(held, path))
+          return named(device) + " has device node " + path + ", which containers of " + named(other) +
+                 " got for " + escaped(settings_key(held)) +
+                 " before functions were created again: delete the pod of that claim";
+    }
+  }
+  return "";
+}
+
+std::string stale_nodes(const PreparedDevice& device, const DeviceSnapshot& snapshot) {
+  const auto text = [&](const std::string& what) {
+    return named(device) + " " + what +
+           ", so its function was created or bound again after the claim was prepared: delete the pod";
+  };
+  if (device.vfio && !snapshot.has_vfio_driver())
+    return text("is on driver " + shown(snapshot.driver) + " and was prepared for VFIO");
+  if (device.vfio) return "";
+  std::vector<std::string> paths;
+  for (const cdi::DeviceNode& node : device.edits.nodes) paths.push_back(host_path_of(node));
+  // A record of another program, or of another release, may have fewer of them.
+  const std::set<std::string> before = rdma_nodes_of(paths), now = rdma_nodes_of(snapshot.rdma_nodes);
+  for (const std::string& path : before)
+    if (!now.empty() && !now.contains(path))
+      return text("has device node " + *now.begin() + ", and its pod got " + path);
+  const bool has_node = std::ranges::any_of(
+      snapshot.vdpas, [&](const hotplug::VdpaDevice& one) { return one.node == device.vdpa_node; });
+  if (!device.vdpa_node.empty() && !snapshot.vdpas.empty() && !has_node)
+    return text("has vDPA device " + escaped(snapshot.vdpas.front().name) + ", and its pod got " +
+                device.vdpa_node);
   return "";
 }
 

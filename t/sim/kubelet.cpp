@@ -103,7 +103,8 @@ void Kubelet::read_machine() {
     if (function.pf.empty() || node_.functions.contains(address)) continue;
     originals_[address] = function.driver;
     node_.functions[address] = {.look = {.identity = {function.vendor, function.device, function.pf}},
-                                .driver = function.driver};
+                                .driver = function.driver,
+                                .group = std::to_string(node_.functions.size())};
   }
 }
 

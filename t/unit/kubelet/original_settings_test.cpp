@@ -538,6 +538,28 @@ TEST_F(PodsSettings, OfAnotherClaimAreNotWritten) {
   EXPECT_EQ(settings_of_vf().vlan, 5);
 }
 
+// Red when a pod whose sandbox is made again does not start because a policy allows less since, or when another pod of the claim
+// gets what no policy allows any more.
+TEST_F(PodsSettings, StayAllowedUntilThePodEnds) {
+  allowed = {"vlan"};
+  ClaimText text = put(claim(1, "0000-03-00-2", {config({{"network", kube::Json::Object{{"vlan", 5}}}})}));
+  ASSERT_EQ(prepare(text)->error, "");
+  for (const bool has_policies : {true, false}) {
+    allowed = std::vector<std::string>(), has_policy = has_policies;
+    EXPECT_EQ(prepare(text)->error, "") << has_policies;
+    run();
+    EXPECT_EQ(prepare(text)->error, "") << has_policies << ", by another process";
+  }
+  has_policy = true;
+  text.uid = request(text).uid;
+  text.pods = {kube::Json::Object{{"resource", "pods"}, {"name", "pod-2"}, {"uid", "pod-uid-2"}}};
+  put(text);
+  EXPECT_NE(prepare(text)->error.find("network.vlan is 5"), std::string::npos);
+  allowed = {"vlan"};
+  EXPECT_EQ(prepare(text)->error, "");
+  EXPECT_EQ(unprepare(request(text)), "");
+}
+
 // VFs are made anew by each boot.
 TEST_F(PodsSettings, OfAnotherBootAreNotWritten) {
   const ClaimText text = put_claim();

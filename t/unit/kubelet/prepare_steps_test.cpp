@@ -538,6 +538,66 @@ TEST_F(ToldPods, WritesNothingWhenOffAndRemovesOldFiles) {
   EXPECT_TRUE(node.metadata.empty());
 }
 
+// The kernel gives the numbers of nodes again when VFs are created again, in any order.
+class PodsNodes : public sample::PreparerWorld {
+ protected:
+  PodsNodes() { give("0000:03:00.2", "uverbs0"), give("0000:03:00.3", "uverbs1"); }
+  void give(const std::string& pci, const std::string& uverbs) {
+    node.functions[pci].look.rdma_device = "mlx5_" + uverbs.substr(6);
+    node.functions[pci].look.rdma_nodes = {"/dev/infiniband/" + uverbs, "/dev/infiniband/rdma_cm"};
+  }
+  std::string said(const ClaimText& text) { return prepare(text)->error; }
+};
+
+// Red when two claims have a node of one function.
+TEST_F(PodsNodes, GoToNoOtherClaimWhileAPodHasThem) {
+  const ClaimText first = put(claim(1, "0000-03-00-2")), second = put(claim(2, "0000-03-00-3"));
+  ASSERT_EQ(said(first), "");
+  give("0000:03:00.2", "uverbs1"), give("0000:03:00.3", "uverbs0");
+  EXPECT_NE(
+      said(second).find("device node /dev/infiniband/uverbs0, which containers of ResourceClaim ns/claim-1"),
+      std::string::npos);
+  EXPECT_FALSE(has_spec(request(second).uid));
+  EXPECT_NE(
+      said(first).find("has device node /dev/infiniband/uverbs1, and its pod got /dev/infiniband/uverbs0"),
+      std::string::npos)
+      << "asked again";
+  run();
+  EXPECT_NE(said(first).find("delete the pod"), std::string::npos) << "asked again, another process";
+  EXPECT_NE(said(second), "");
+  EXPECT_EQ(unprepare(request(first)), "");
+  EXPECT_EQ(said(second), "");
+  EXPECT_EQ(said(first), "");
+}
+
+TEST_F(PodsNodes, OfVfioAreThoseOfTheGroup) {
+  const auto on_vfio = [this](int index, const std::string& device) {
+    return put(claim(index, device, {config({{"driver", "vfio-pci"}})}));
+  };
+  const ClaimText first = on_vfio(1, "0000-03-00-2"), second = on_vfio(2, "0000-03-00-3");
+  ASSERT_EQ(said(first), "");
+  node.functions["0000:03:00.2"].driver = "igbvf", node.functions["0000:03:00.2"].group = "8";
+  node.functions["0000:03:00.3"].group = "7";
+  EXPECT_NE(said(second).find("/dev/vfio/7"), std::string::npos);
+  EXPECT_EQ(driver_of("0000:03:00.3"), "igbvf") << "it is given back";
+  EXPECT_NE(said(first).find("is on driver igbvf and was prepared for VFIO"), std::string::npos);
+  EXPECT_EQ(unprepare(request(first)), "");
+  EXPECT_EQ(said(second), "");
+}
+
+// After a reboot no container runs, and each claim is prepared again.
+TEST_F(PodsNodes, OfAnEarlierBootExcludeNobody) {
+  const ClaimText first = put(claim(1, "0000-03-00-2")), second = put(claim(2, "0000-03-00-3"));
+  ASSERT_EQ(said(first) + said(second), "");
+  give("0000:03:00.2", "uverbs1"), give("0000:03:00.3", "uverbs0");
+  boot_id = "boot-2";
+  run();
+  EXPECT_EQ(said(second), "");
+  EXPECT_EQ(said(first), "");
+  EXPECT_EQ(node.specs.at({sample::kKind, request(first).uid}).devices[0].edits.nodes.front().path,
+            "/dev/infiniband/uverbs1");
+}
+
 }  // namespace
 }  // namespace prepare_steps_test
 }  // namespace sliced::kubelet

@@ -8,6 +8,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "kube/objects/kinds.h"
 #include "kubelet/preparer.h"
@@ -28,8 +30,9 @@ class PreparerWorld : public testing::Test {
   PreparerWorld() {
     cluster.install(kube::kResourceClaims);
     cluster.install(kube::kPods);
-    for (const char* pci : {"0000:03:00.2", "0000:03:00.3", "0000:03:00.4"})
-      node.functions[pci] = {.look = {.identity = {"8086", "10ca", "0000:03:00.0"}}};
+    for (const auto& [pci, group] :
+         {std::pair("0000:03:00.2", "7"), std::pair("0000:03:00.3", "8"), std::pair("0000:03:00.4", "9")})
+      node.functions[pci] = {.look = {.identity = {"8086", "10ca", "0000:03:00.0"}}, .group = group};
     run();
   }
 
@@ -66,6 +69,7 @@ class PreparerWorld : public testing::Test {
     if (pool != "node-a" || gone.contains(entry) || entry.size() != kNamed.size()) return std::nullopt;
     KnownEntry known = vf(entry);
     known.device.driver = facts_driver;
+    known.vf_settings = allowed, known.has_policy = has_policy;
     if (links.contains(entry)) {
       known.device.type = hotplug::DeviceType::kVlan;
       known.device.id.text = known.device.netdev->name = known.holding.device = "v10";
@@ -154,6 +158,8 @@ class PreparerWorld : public testing::Test {
       .files = {.drivers = {kSriov, kExposure}, .device_info_directory = "/dp"}};  // of the next run()
   std::string boot_id = "boot-1", waits_for;
   std::string facts_driver = "igbvf";               // what is decided over of all functions
+  std::optional<std::vector<std::string>> allowed;  // KnownEntry::vf_settings of all functions
+  bool has_policy = true;                           // of all functions
   std::set<std::string> gone;                       // entries that are not there
   std::set<std::string> links;                      // entries that are VLAN links
   std::set<std::string> charged;                    // what the ledger has been told
