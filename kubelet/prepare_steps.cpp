@@ -601,8 +601,9 @@ void ClaimPreparer::keep_original_settings(Task& task, FileChange& change) {
     }
     // Also where it is kept already: the commit that was to write it may have failed.
     const auto kept = original_settings_.find(key);
-    if (device.has_original_settings && kept != original_settings_.end())
-      change.original_settings.push_back(kept->second);
+    if (!device.has_original_settings || kept == original_settings_.end()) continue;
+    kept->second.is_unrestored = false;
+    change.original_settings.push_back(kept->second);
   }
 }
 

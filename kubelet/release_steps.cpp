@@ -48,10 +48,16 @@ bool has_other_mac(const std::string& pci, const PreparedKey& own, const Prepare
 OriginalSettings name_only(OriginalSettings one) {
   one.vf.reset();
   one.vfs.clear();
+  one.is_unrestored = false;
   if (one.interface)
     one.interface = OriginalInterface{.name = one.interface->name,
                                       .is_name_only = true,
                                       .alternative_names = one.interface->alternative_names};
+  return one;
+}
+
+OriginalSettings marked_unrestored(OriginalSettings one) {
+  one.is_unrestored = true;
   return one;
 }
 
@@ -202,6 +208,8 @@ void ClaimPreparer::drop_original_settings(const Task& task, FileChange& change)
       change.removed_original_settings.push_back(at->first);
     else if (restored && restored->is_back)
       change.original_settings.push_back(name_only(at->second));
+    else
+      change.original_settings.push_back(marked_unrestored(at->second));
   }
 }
 
@@ -306,6 +314,10 @@ void ClaimPreparer::restore_settings_later() {
                             {{"device", device}});
         } else {
           const std::string problem = one ? std::string(kInterfaceIsAway) : one.error().what;
+          if (OriginalSettings marked = marked_unrestored(all[i]); marked != all[i]) {
+            change.original_settings.push_back(marked);
+            original_settings_.insert_or_assign(device, std::move(marked));
+          }
           if (std::exchange(unrestored_[device], problem) != problem)
             ports_.log.warning("original settings not restored: the device is not offered, will retry",
                                {{"device", device}, {"problem", problem}});

@@ -63,6 +63,7 @@ TEST_F(OriginalSettingsFilesTest, RoundTripsAndRemoves) {
       .device = "0000:03:00.3", .boot_id = "b", .is_known = false, .vf = {}, .interface = {}};
   unknown.left = VfConfig{.vlan = 666, .trust = true, .node_guid = "02:00:00:00:00:00:00:09"};
   unknown.claim = "uid-1";
+  unknown.is_unrestored = true;
   unknown.own = {.mac = "02:00:00:00:00:02", .guid = "0c:42:a1:03:00:00:00:01"};
   OriginalSettings pf{
       .device = "0000:03:00.0", .boot_id = "b", .is_known = true, .vf = {}, .interface = kOne.interface};
@@ -177,6 +178,7 @@ TEST_F(PodsSettings, SurviveAKillAtAnyStepWithoutTheCheckpoint) {
           [&](const PrepareRequest& who) {
             if (is_lost) node.checkpoint.reset();
             run();
+            EXPECT_TRUE(withheld.empty()) << "the VF has its settings, or its claim is on record";
             if (is_prepare) {
               EXPECT_EQ(prepare(text)->error, "");
               attach();
@@ -221,6 +223,36 @@ TEST_F(PodsSettings, OfConcurrentClaimsSurviveAKillAtAnyStep) {
     expect_as_before();
   }
   EXPECT_GT(step, 6u) << "two calls have more steps than these";
+}
+
+// The file is left over. Red when the failure of the next daemon is forgotten by the one after it.
+TEST_F(PodsSettings, OfALeftOverFileWithholdTheVfOnlyWhereTheyCannotBeRestored) {
+  const ClaimText text = put_claim();
+  ASSERT_EQ(prepare(text)->error, "");
+  node.on_step = [](const std::string& step) -> std::optional<Error> {
+    if (step.starts_with("forget settings")) fake::abandon(fake::Abandoned::kHangs);
+    return std::nullopt;
+  };
+  unprepare(request(text));
+  node.on_step = nullptr;
+  run();
+  EXPECT_EQ(node.original_settings.size(), 1u) << "the daemon was killed before it removed the file";
+  EXPECT_TRUE(withheld.empty());
+  attach();
+  node.on_step = [](const std::string& step) -> std::optional<Error> {
+    if (step.starts_with("restore settings")) return Error{Errc::kIo, "EIO"};
+    return std::nullopt;
+  };
+  scheduler.advance(ClaimPreparer::kSettingsAgain);
+  settle();
+  EXPECT_EQ(withheld.size(), 1u);
+  run();
+  EXPECT_EQ(withheld.size(), 1u);
+  node.on_step = nullptr;
+  scheduler.advance(ClaimPreparer::kSettingsAgain);
+  settle();
+  EXPECT_TRUE(withheld.empty());
+  expect_as_before();
 }
 
 // Red when a VF that does not have its settings back goes to the next claim.
