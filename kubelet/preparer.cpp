@@ -121,6 +121,7 @@ void ClaimPreparer::give_up(Task& task, const std::string& why) {
   }
   if (task.hold == Task::Hold::kReserved) {
     release(task.key());
+    let_go(task.key());
     if (task.before) reserve(*task.before);
     restore_settings_later();  // it leaves out devices of claims: this one may have been such when its timer fired
   }
@@ -404,10 +405,11 @@ void ClaimPreparer::release(const PreparedKey& key) {
   const PreparedClaim gone = std::move(at->second);
   prepared_.erase(at);
   written_.erase(key);
-  handlers_.on_let_go(holder(key));
   for (const PreparedDevice& device : gone.devices)
     if (!device.is_admin) handlers_.on_unprepared({{gone.driver, device.pool}, device.device, gone.uid});
   if (!not_returned_.empty()) mark_changed(false);
 }
+
+void ClaimPreparer::let_go(const PreparedKey& key) { handlers_.on_let_go(holder(key)); }
 
 }  // namespace sliced::kubelet

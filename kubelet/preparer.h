@@ -92,6 +92,7 @@ class ClaimPreparer final : public Preparer {
     std::function<void(const policy::Unprepared&)> on_unprepared;
     /// The facts of a device from before it was bound or moved, which decisions use while `by` holds it.
     std::function<void(const std::string& by, const hotplug::HostDevice& facts)> on_held;
+    /// The claim has left the record, also on disk. Its devices return to the host from now on.
     std::function<void(const std::string& by)> on_let_go;
     /// A claim was answered, or its record was removed. Optional.
     std::function<void(const PreparedClaim&)> on_answered = {}, on_taken_back = {};
@@ -269,8 +270,10 @@ class ClaimPreparer final : public Preparer {
   void restore_settings_later();
   // Adds it to prepared_, replacing an older record, and notifies the daemon.
   void reserve(PreparedClaim claim);
-  // Removes it from prepared_, and notifies the daemon. Does nothing if it is not there.
+  // Removes it from prepared_, and notifies the daemon, but for on_let_go. Does nothing if it is not there.
   void release(const PreparedKey& key);
+  // Requires: the released record is not on disk, or is on record again after this call.
+  void let_go(const PreparedKey& key);
   void report_ignored(const Task& task);
   // Reserves the records of earlier processes, then starts the calls that waited.
   void take_over(Records recalled);

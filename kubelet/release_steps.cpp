@@ -435,6 +435,7 @@ void ClaimPreparer::commit_released(Task& task) {
     }
     std::erase_if(task.claim.devices,
                   [&](const PreparedDevice& device) { return is_taken(device, task.key(), prepared_); });
+    let_go(task.key());
     if (task.claim.devices.empty()) return release(task.key());
     task.claim.is_complete = false;
     reserve(task.claim);
@@ -454,6 +455,8 @@ void ClaimPreparer::commit_released(Task& task) {
             if (one.is_known && !has_other_settings(one.device, task.key(), prepared_, original_settings_))
               original_settings_.insert_or_assign(one.device, one);
           forget_settings(task, macs.removed_original_settings);
+          // Not before: a disk may take longer than the host has for the return of a device.
+          let_go(task.key());
           return advance(task);
         }
         keep(written);

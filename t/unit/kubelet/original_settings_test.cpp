@@ -255,6 +255,23 @@ TEST_F(PodsSettings, OfALeftOverFileWithholdTheVfOnlyWhereTheyCannotBeRestored) 
   expect_as_before();
 }
 
+// Red when the time for the return of a device begins while the disk still writes: a slow disk would withdraw it.
+TEST_F(PodsSettings, ADeviceIsLetGoWhenItsReleaseIsOnDisk) {
+  const Millis slow{60'000};
+  const ClaimText text = put(on_vfio());
+  ASSERT_EQ(prepare(text)->error, "");
+  ASSERT_EQ(held.size(), 1u);
+  node.on_step = [&](const std::string& step) -> std::optional<Error> {
+    if (step.starts_with("remove ")) executor.answer_after = slow;
+    return std::nullopt;
+  };
+  EXPECT_EQ(unprepare(request(text)), std::nullopt);
+  EXPECT_TRUE(charged.empty());
+  EXPECT_EQ(held.size(), 1u);
+  scheduler.advance(3 * slow);
+  EXPECT_TRUE(held.empty());
+}
+
 // Red when a VF that does not have its settings back goes to the next claim.
 TEST_F(PodsSettings, KeepTheDeviceIfTheyCannotBeRestored) {
   const ClaimText text = put_claim();
