@@ -19,9 +19,9 @@ struct Checkpoint {
 };
 
 inline constexpr size_t kCheckpointBytesMax = size_t{32} << 20;
-/// Limit for the claims of one namespace. Users of a namespace write its network definitions, and must not
-/// prevent claims of other namespaces from being prepared.
-inline constexpr size_t kCheckpointNamespaceBytesMax = kCheckpointBytesMax / 4;
+/// Part of the checkpoint for the claims of one namespace. Users of a namespace write its network definitions, and must
+/// not prevent claims of other namespaces from being prepared.
+inline constexpr size_t kCheckpointNamespacePart = 4;
 inline constexpr size_t kCheckpointClaimsMax = 8'192;
 
 /// Returns one line of JSON with a version and a checksum over the rest. Each distinct

@@ -72,7 +72,7 @@ class RecordSize {
 
 // Returns "" if there is room. A checkpoint above its limit cannot be read again, so a restarted daemon would
 // not know the devices of pods.
-std::string no_room(const PreparedClaim& claim, const PreparedClaims& prepared) {
+std::string no_room(const PreparedClaim& claim, const PreparedClaims& prepared, size_t bytes_max) {
   RecordSize all, of_namespace;
   all.add(claim);
   of_namespace.add(claim);
@@ -85,12 +85,13 @@ std::string no_room(const PreparedClaim& claim, const PreparedClaims& prepared) 
     return " (" + std::to_string(size.claims()) + " claims, about " + std::to_string(size.bytes() >> 20) +
            " MiB): claims with fewer devices, or shorter NetworkAttachmentDefinitions, would have";
   };
-  if (all.bytes() > kCheckpointBytesMax || all.claims() > kCheckpointClaimsMax)
+  if (all.bytes() > bytes_max || all.claims() > kCheckpointClaimsMax)
     return "the record of prepared claims on this node is full" + text(all);
-  if (of_namespace.bytes() > kCheckpointNamespaceBytesMax)
+  const size_t of_namespace_max = bytes_max / kCheckpointNamespacePart;
+  if (of_namespace.bytes() > of_namespace_max)
     return "namespace " + escaped(claim.namespace_) +
            " has used its part of the record of prepared claims on this node, which is " +
-           std::to_string(kCheckpointNamespaceBytesMax >> 20) + " MiB" + text(of_namespace);
+           std::to_string(of_namespace_max >> 20) + " MiB" + text(of_namespace);
   return "";
 }
 
@@ -417,7 +418,8 @@ void ClaimPreparer::read_networks(Task& task) {
 }
 
 void ClaimPreparer::look(Task& task) {
-  if (const std::string why = no_room(task.claim, prepared_); !why.empty()) return give_up(task, why);
+  if (const std::string why = no_room(task.claim, prepared_, settings_.record_bytes_max); !why.empty())
+    return give_up(task, why);
   // By device: whether its settings are read, and the settings of the last pod that must be removed first.
   struct Settings {
     bool is_read = false;

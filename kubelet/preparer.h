@@ -29,6 +29,7 @@
 #include "kube/objects/cluster.h"
 #include "kube/objects/selector.h"
 #include "kubelet/binder.h"
+#include "kubelet/checkpoint.h"
 #include "kubelet/claim_files.h"
 #include "kubelet/commits.h"
 #include "kubelet/driverless.h"
@@ -104,6 +105,9 @@ class ClaimPreparer final : public Preparer {
     FileSettings files;
     PlanSettings plan;
     std::string mac_annotation;  // annotation of pods (kubelet/mac_requests.h); "": pods are not read
+    /// A claim for which the checkpoint would have no room is refused; a namespace has a quarter of it. At most
+    /// kCheckpointBytesMax.
+    size_t record_bytes_max = kCheckpointBytesMax;
   };
   ClaimPreparer(PreparerPorts ports, Knowledge knowledge, Handlers handlers, Settings settings);
   ~ClaimPreparer() override;

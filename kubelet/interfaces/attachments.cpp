@@ -122,8 +122,8 @@ struct Attachments::Work {
 Attachments::Attachments(AttachmentPorts ports)
     : ports_(std::move(ports)),
       queue_(ports_.scheduler),
-      adds_(ports_.scheduler, kAddsMax),
-      dels_(ports_.scheduler, kDelsMax) {}
+      adds_(ports_.scheduler, ports_.bounds.adds_max),
+      dels_(ports_.scheduler, ports_.bounds.dels_max) {}
 
 Attachments::~Attachments() {
   // Running works hold themselves.
@@ -483,10 +483,10 @@ void Attachments::begin_detach(const std::shared_ptr<Work>& work) {
 }
 
 void Attachments::wait_for_del(const std::shared_ptr<Work>& work) {
-  const auto of_namespace =
-      dels_of_namespace_
-          .try_emplace(pod_namespace_of(work->record.attachment), ports_.scheduler, kDelsOfNamespaceMax)
-          .first;
+  const auto of_namespace = dels_of_namespace_
+                                .try_emplace(pod_namespace_of(work->record.attachment), ports_.scheduler,
+                                             ports_.bounds.dels_of_namespace_max)
+                                .first;
   work->permit_of_namespace =
       of_namespace->second.acquire([this, work] { run(work, dels_, &Attachments::run_del); });
 }
@@ -631,7 +631,7 @@ void Attachments::detach_later(const cni::Attachment& attachment) {
 }
 
 void Attachments::begin_later() {
-  while (!later_.empty() && later_running_ < kLaterMax) {
+  while (!later_.empty() && later_running_ < ports_.bounds.later_max) {
     ++later_running_;
     detach(later_.extract(later_.begin()).mapped(), [this](const Result<Unit>&) {
       --later_running_;

@@ -56,6 +56,17 @@ struct HostSteps {
   std::function<Result<Unit>(const cni::Record& record, int network_namespace)> bring_back = {};
 };
 
+/// Plugin chains that run concurrently, each with a process and pipes; the others wait in order. ADD does not
+/// wait for DEL, which may take long.
+struct AttachmentBounds {
+  size_t adds_max = 32, dels_max = 48;
+  /// DELs of one namespace's pods. So plugins that the users of one namespace chose do not delay those of others.
+  size_t dels_of_namespace_max = 24;
+  /// Attachments of detach_later() in progress: fewer than dels_max, so that a device that is requested meanwhile
+  /// has its DEL.
+  size_t later_max = 32;
+};
+
 struct AttachmentPorts {
   reactor::Scheduler& scheduler;
   reactor::Executor& executor;
@@ -69,6 +80,7 @@ struct AttachmentPorts {
   /// directory is removed with its last address, and at the start (kubelet/cni/host_local.h). "": none is
   /// removed.
   std::string addresses = {};
+  AttachmentBounds bounds = {};
 };
 
 /// ADDs for one sandbox run concurrently, except those on one device, or on one shared lower device. A DEL
@@ -86,12 +98,6 @@ struct AttachmentPorts {
 class Attachments {
  public:
   static constexpr Millis kDetachMax{30'000};  // for one DEL, from its start
-  /// Plugin chains that run concurrently, each with a process and pipes; the others wait in order. ADD does
-  /// not wait for DEL, which may take long.
-  static constexpr size_t kAddsMax = 32, kDelsMax = 48;
-  /// DELs of one namespace's pods. So plugins that the users of one namespace chose do not delay those of
-  /// others.
-  static constexpr size_t kDelsOfNamespaceMax = 24;
 
   /// Reads and runs nothing yet.
   explicit Attachments(AttachmentPorts ports);
@@ -129,12 +135,11 @@ class Attachments {
   /// From this call on the attachment counts as leaving, even while the work waits. An ADD in progress is
   /// undone afterwards.
   void detach(const cni::Attachment& attachment, OnDetached done);
-  /// As detach(), for many attachments without a caller that waits, such as after a reboot. At most kLaterMax
-  /// are in progress, so that some of kDelsMax remain for a device that is requested meanwhile.
+  /// As detach(), for many attachments without a caller that waits, such as after a reboot. At most
+  /// AttachmentBounds::later_max are in progress.
   void detach_later(const cni::Attachment& attachment);
-  static constexpr size_t kLaterMax = 32;
-  /// Returns whether fewer than kDelsMax run.
-  bool has_room_for_del() const { return dels_.in_use() < kDelsMax; }
+  /// Returns whether fewer than AttachmentBounds::dels_max run.
+  bool has_room_for_del() const { return dels_.in_use() < ports_.bounds.dels_max; }
 
   /// An attachment that exists, is being made, or is not undone yet.
   struct Kept {

@@ -47,7 +47,7 @@ struct SandboxPorts {
 /// Ownership: the objects in SandboxPorts, and the source of `prepared`, outlive this object. Its destruction drops
 /// the replies; work in progress continues in Attachments.
 /// Bounds: as many concurrent calls as the runtime makes, each with all of its interfaces at a time
-/// (Attachments::kAddsMax). If they take longer than the runtime waits, the error names the time of each,
+/// (AttachmentBounds::adds_max). If they take longer than the runtime waits, the error names the time of each,
 /// their sum, and the runtime's option.
 class Sandboxes final : public nri::Hooks {
  public:

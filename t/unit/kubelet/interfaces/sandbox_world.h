@@ -126,7 +126,7 @@ struct Node {
 /// The daemon's part, over the node. Dropping it is SIGKILL.
 struct Daemon {
   // free_time: HookTime; no call of a test is slow, where it says nothing.
-  Daemon(reactor::Loop& loop, Node& node, Millis free_time = Millis{3'600'000})
+  Daemon(reactor::Loop& loop, Node& node, Millis free_time = Millis{3'600'000}, AttachmentBounds bounds = {})
       : hook_time(std::make_shared<HookTime>(free_time)),
         sysctls(std::make_shared<HostSysctls>(node.directory + "/sys")),
         executor(loop),
@@ -178,7 +178,8 @@ struct Daemon {
                         return Unit{};
                       }},
              .tries_max = 2,
-             .addresses = node.directory + "/networks"}),
+             .addresses = node.directory + "/networks",
+             .bounds = bounds}),
         sandboxes(
             {loop.scheduler(), log, attachments, hook_time},
             [&node]() -> const PreparedClaims& { return node.prepared; },

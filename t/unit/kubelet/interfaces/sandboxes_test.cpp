@@ -19,8 +19,11 @@ using Lines = std::vector<std::string>;
 constexpr Millis kEndless{7'200'000};
 
 // Everything of one test; handles end with it.
+constexpr Millis kNoCallIsSlow{3'600'000};
+
 struct World {
-  explicit World(fixture::LoopTest& t, Millis slow = Millis{3'600'000}) : test(t), free_time(slow) {
+  explicit World(fixture::LoopTest& t, Millis slow = kNoCallIsSlow, AttachmentBounds its_bounds = {})
+      : test(t), free_time(slow), bounds(its_bounds) {
     start();
   }
 
@@ -28,7 +31,7 @@ struct World {
   void start() {
     runtime.reset();
     daemon.reset();
-    daemon.emplace(test.loop, node, free_time);
+    daemon.emplace(test.loop, node, free_time, bounds);
     EXPECT_TRUE(test.run_until([&] { return daemon->is_ready; }));
     runtime.emplace(test.loop, daemon->sandboxes);
   }
@@ -60,12 +63,16 @@ struct World {
 
   fixture::LoopTest& test;
   const Millis free_time;  // HookTime
+  const AttachmentBounds bounds;
   Node node;
   std::optional<Daemon> daemon;
   std::optional<Runtime> runtime;
 };
 
 struct SandboxesTest : fixture::LoopTest {};
+
+// Small, so that a few processes reach them.
+constexpr AttachmentBounds kFew{.adds_max = 4, .dels_max = 6, .dels_of_namespace_max = 3, .later_max = 4};
 
 TEST_F(SandboxesTest, AttachesBeforeContainersAndDetachesOnStop) {
   World world(*this);
@@ -437,8 +444,8 @@ TEST_F(SandboxesTest, DetachesVanishedSandboxesByTheirRecords) {
 // A reboot takes all sandboxes. Red when the plugins of all run at once: their pipes alone are more than a process may have
 // open.
 TEST_F(SandboxesTest, DetachesVanishedSandboxesAFewAtATime) {
-  World world(*this);
-  constexpr size_t kMany = 3 * Attachments::kLaterMax;
+  World world(*this, kNoCallIsSlow, kFew);
+  constexpr size_t kMany = 3 * kFew.later_max;
   for (size_t i = 0; i < kMany; ++i) {
     const std::string id = "s" + std::to_string(i);
     world.node.prepare("uid-" + id, "net1", "");
@@ -449,16 +456,16 @@ TEST_F(SandboxesTest, DetachesVanishedSandboxesAFewAtATime) {
   EXPECT_TRUE(world.settle());
   EXPECT_EQ(world.node.records(), 0u);
   EXPECT_EQ(world.node.calls().size(), 2 * kMany);
-  EXPECT_LE(world.daemon->most_chains, Attachments::kLaterMax);
+  EXPECT_LE(world.daemon->most_chains, kFew.later_max);
   EXPECT_GT(world.daemon->most_chains, 1u);
 }
 
 // As when a node boots, or is drained. Red when each call's plugins are begun at once, when ADD waits for DEL, or when the DELs of one
 // namespace's pods leave no room for those of another.
 TEST_F(SandboxesTest, BoundsConcurrentPluginsAndNoAddWaitsForADel) {
-  World world(*this);
-  constexpr size_t kMany = Attachments::kDelsMax + 8;
-  static_assert(kMany > Attachments::kAddsMax);
+  World world(*this, kNoCallIsSlow, kFew);
+  constexpr size_t kMany = kFew.dels_max + 2;
+  static_assert(kMany > kFew.adds_max);
   const auto pod = [&](const std::string& id, const std::string& namespace_name) {
     return field(1, field(1, id) + field(2, "pod") + field(3, "uid-" + id) + field(4, namespace_name) +
                         field(8, field(5, field(1, "network") + field(2, world.node.netns(id)))));
@@ -488,14 +495,14 @@ TEST_F(SandboxesTest, BoundsConcurrentPluginsAndNoAddWaitsForADel) {
     world.daemon->most_chains = 0;
     const auto runs = call_all("Run");
     EXPECT_TRUE(run_until([&] { return world.node.records() == before + kMany; }));
-    EXPECT_TRUE(run_until([&] { return world.daemon->chains == Attachments::kAddsMax; }));
+    EXPECT_TRUE(run_until([&] { return world.daemon->chains == kFew.adds_max; }));
     {
       const auto opened = open_gate();
       EXPECT_TRUE(run_until([&] { return are_agreed(runs); }));
     }
-    EXPECT_EQ(world.daemon->most_chains, Attachments::kAddsMax);
+    EXPECT_EQ(world.daemon->most_chains, kFew.adds_max);
     world.daemon->most_chains = 0;
-    const size_t dels = namespaces == 1 ? Attachments::kDelsOfNamespaceMax : Attachments::kDelsMax;
+    const size_t dels = namespaces == 1 ? kFew.dels_of_namespace_max : kFew.dels_max;
     const auto stops = call_all("Stop");
     EXPECT_TRUE(run_until([&] { return world.daemon->chains == dels; }));
     EXPECT_EQ(world.call("Run", pod(new_id, "ns-other")), "") << "beside them";
