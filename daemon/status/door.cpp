@@ -17,13 +17,8 @@ constexpr Millis kTryAgain{2'000}, kLookAgain{10'000};
 constexpr size_t kFilesMax = 4'096;  // per directory
 constexpr std::string_view kStem = "status", kEnd = ".sock";
 
-http::ServerOptions server_options(const DoorPorts& ports) {
-  return {.bounds = {.request = {.head_bytes_max = 8u << 10, .body_bytes_max = 1u << 10},
-                     .streams_max = 8,
-                     .head_max = Millis{5'000},
-                     .request_max = Millis{5'000},
-                     .stall_max = Millis{10'000},
-                     .idle_max = Millis{10'000}},
+http::ServerOptions server_options(const DoorPorts& ports, const http::ServerBounds& bounds) {
+  return {.bounds = bounds,
           .clock = ports.clock,
           .on_trouble = [&log = ports.log](const reactor::net::Peer& who, const Error& why) {
             log.debug("status connection failed", {{"client", who.name}, {"why", why.what}});
@@ -45,11 +40,11 @@ bool is_socket_name(std::string_view name) {
          (name.starts_with(std::string(kStem) + "-") && name.ends_with(kEnd));
 }
 
-Door::Door(DoorPorts ports, Places places, http::Serve serve)
+Door::Door(DoorPorts ports, Places places, http::Serve serve, const http::ServerBounds& bounds)
     : ports_(std::move(ports)),
       places_(std::move(places)),
       names_(socket_names(places_.pod_uid)),
-      server_(ports_.loop.scheduler(), std::move(serve), server_options(ports_)) {
+      server_(ports_.loop.scheduler(), std::move(serve), server_options(ports_, bounds)) {
   tend();
 }
 

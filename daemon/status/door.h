@@ -34,13 +34,21 @@ struct DoorPorts {
   std::function<int64_t()> clock;  // seconds since 1970
 };
 
+/// Heads of 8 KiB, bodies of 1 KiB, 5 s for a request, 10 s for a slow reader and without a request.
+inline constexpr http::ServerBounds kDoorBounds{
+    .request = {.head_bytes_max = 8u << 10, .body_bytes_max = 1u << 10},
+    .streams_max = 8,
+    .head_max = Millis{5'000},
+    .request_max = Millis{5'000},
+    .stall_max = Millis{10'000},
+    .idle_max = Millis{10'000}};
+
 /// A listener that cannot be opened is logged once and retried every two seconds; so is the preferred name
 /// while another daemon has it. A removed file is detected within ten seconds. Sockets without a listener are
 /// removed.
 /// Access: to the socket by root and this process's user, by the file's mode and SO_PEERCRED; to the address
 /// by any client.
-/// Bounds: connections as above; heads of 8 KiB, bodies of 1 KiB, 5 s for a request, 10 s for a slow reader
-/// and without a request (http/service.h).
+/// Bounds: connections as above, and kDoorBounds.
 /// Threads: the loop's.
 /// Ownership: the loop, the log and the handler outlive this object. Its destruction closes all connections.
 class Door {
@@ -51,7 +59,7 @@ class Door {
     std::optional<reactor::net::Endpoint> address = {};
   };
   /// Opens the listeners. Never fails: a listener that cannot be opened is logged, and retried.
-  Door(DoorPorts ports, Places places, http::Serve serve);
+  Door(DoorPorts ports, Places places, http::Serve serve, const http::ServerBounds& bounds = kDoorBounds);
 
   /// Returns the socket's path; "" while it is not open.
   std::string socket() const;

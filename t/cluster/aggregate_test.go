@@ -300,7 +300,7 @@ func TestAnUnreadPolicyIsReported(t *testing.T) {
 		}
 		return ""
 	}
-	waitUntil(t, "the policy has an Event", 2*time.Minute, func() bool { return noted() != "" })
+	waitUntil(t, "the policy has an Event", promptly, func() bool { return noted() != "" })
 	if note := noted(); !strings.Contains(note, "no daemon reads policies of namespace "+lost) || !strings.Contains(note, "read namespace "+lab.Namespace) {
 		t.Errorf("the Event says %q", note)
 	}

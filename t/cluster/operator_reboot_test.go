@@ -96,7 +96,7 @@ func TestAStatusFromBeforeTheRebootIsNoSignal(t *testing.T) {
 			waitRegistered(daemon, 1)
 			explained := func(words string) {
 				t.Helper()
-				waitUntil(t, "explain says "+words, 30*time.Second, func() bool {
+				waitUntil(t, "explain says "+words, promptly, func() bool {
 					out, _, _ := lab.Command("explain", append([]string{harness.VFAddress(pf0.Address, 1), "--node-state-namespace", lab.Namespace}, row.flags...)...)
 					return strings.Contains(out, words)
 				})
@@ -112,7 +112,7 @@ func TestAStatusFromBeforeTheRebootIsNoSignal(t *testing.T) {
 
 			// A restart in the same boot: the status did not change since, and is of this boot.
 			rv = lab.Server.Revision(t)
-			daemon.Term(10 * time.Second)
+			daemon.Term(promptly)
 			daemon = lab.Run(flags...)
 			waitRegistered(daemon, 1)
 			daemon.WaitLog(starting, "decided")

@@ -46,15 +46,16 @@ struct DoorTest : fixture::LoopTest {
   ~DoorTest() override { fs::remove_all(root); }
 
   std::unique_ptr<Door> open(const std::string& pod_uid = "",
-                             std::optional<reactor::net::Endpoint> address = {}) {
+                             std::optional<reactor::net::Endpoint> address = {},
+                             const http::ServerBounds& bounds = kDoorBounds) {
     return std::make_unique<Door>(
         DoorPorts{loop, log, [] { return int64_t{0}; }}, Door::Places{root, pod_uid, std::move(address)},
-        serve_pages({{"/a", [](std::string_view) { return Answer{.body = "page a\n"}; }}}));
+        serve_pages({{"/a", [](std::string_view) { return Answer{.body = "page a\n"}; }}}), bounds);
   }
   std::unique_ptr<reactor::net::ByteStream> connect(const std::string& path) {
     std::optional<Result<std::unique_ptr<reactor::net::ByteStream>>> made;
-    const auto connecting =
-        reactor::net::connect_unix(loop, path, Millis{2'000}, [&](auto stream) { made = std::move(stream); });
+    const auto connecting = reactor::net::connect_unix(loop, path, fixture::patience(),
+                                                       [&](auto stream) { made = std::move(stream); });
     run_until([&] { return made.has_value(); });
     return made && *made ? std::move(**made) : nullptr;
   }
@@ -93,15 +94,17 @@ reactor::Descriptor tcp_client(uint16_t port, const std::string& says) {
   return socket;
 }
 
+// Silent clients may stay for longer than the test waits, so only the arrival of the next one ends them.
 TEST_F(DoorTest, SilentClientsBlockNobody) {
-  const auto door = open("", reactor::net::Endpoint{"127.0.0.1", 0});
+  http::ServerBounds bounds = kDoorBounds;
+  bounds.head_max = bounds.request_max = bounds.stall_max = bounds.idle_max = 2 * fixture::patience();
+  const auto door = open("", reactor::net::Endpoint{"127.0.0.1", 0}, bounds);
   ASSERT_NE(door->port(), 0);
   std::vector<reactor::Descriptor> silent;
   for (size_t i = 0; i < 3 * kTcpConnectionsMax; ++i)
     silent.push_back(tcp_client(door->port(), i % 2 == 0 ? "GET /a HT" : ""));
   std::vector<std::unique_ptr<reactor::net::ByteStream>> local;
   for (size_t i = 0; i < 2 * kLocalConnectionsMax; ++i) local.push_back(connect(door->socket()));
-  const TimePoint since = loop.scheduler().now();
   const auto client = tcp_client(door->port(), "GET /a HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
   std::string heard;
   EXPECT_TRUE(run_until([&] {
@@ -111,7 +114,6 @@ TEST_F(DoorTest, SilentClientsBlockNobody) {
     return heard.ends_with("page a\n");
   })) << heard;
   EXPECT_TRUE(ask(door->socket()).ends_with("page a\n"));
-  EXPECT_LT(loop.scheduler().now() - since, Millis{4'000}) << "giving them up takes longer";
 }
 
 TEST_F(DoorTest, TheSecondDaemonUsesAnotherNameUntilTheFirstEnds) {

@@ -174,8 +174,8 @@ TEST_F(TcpStreamTest, DroppingTheAttemptCancelsAtEveryStage) {
   TcpServer server(loop);
   for (int turns = 0; turns < 8; ++turns) {
     bool called = false;
-    auto connecting =
-        connect_tcp(loop, no_lookup, {"127.0.0.1", server.port()}, 5s, [&](Outcome) { called = true; });
+    auto connecting = connect_tcp(loop, no_lookup, {"127.0.0.1", server.port()}, fixture::patience(),
+                                  [&](Outcome) { called = true; });
     for (int i = 0; i < turns && !called; ++i) loop.turn(0ms);
     if (called) break;
     connecting.reset();

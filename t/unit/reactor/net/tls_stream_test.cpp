@@ -25,13 +25,13 @@ struct TlsStreamTest : fixture::LoopTest {
   std::unique_ptr<ByteStream> tcp(const TcpServer& server) {
     std::optional<Outcome> outcome;
     ThreadExecutor executor(loop);
-    const auto connecting = connect_tcp(loop, executor, {"127.0.0.1", server.port()}, 5s,
+    const auto connecting = connect_tcp(loop, executor, {"127.0.0.1", server.port()}, fixture::patience(),
                                         [&](Outcome got) { outcome = std::move(got); });
     EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
     return std::move(*outcome).value();
   }
   Outcome connect(const TcpServer& server, const TlsConfig& config, const std::string& name = "localhost",
-                  Millis deadline = 5s) {
+                  Millis deadline = fixture::patience()) {
     std::optional<Outcome> outcome;
     const auto connecting = connect_tls(loop.scheduler(), tcp(server), TlsContext::make(config).value(), name,
                                         deadline, [&](Outcome got) { outcome = std::move(got); });
@@ -221,7 +221,7 @@ TEST_F(TlsStreamTest, DroppingTheAttemptCancels) {
   for (int turns = 0; turns < 6; ++turns) {
     bool called = false;
     auto connecting = connect_tls(loop.scheduler(), tcp(server), TlsContext::make(client_config()).value(),
-                                  "localhost", 5s, [&](Outcome) { called = true; });
+                                  "localhost", fixture::patience(), [&](Outcome) { called = true; });
     for (int i = 0; i < turns && !called; ++i) loop.turn(0ms);
     if (called) break;
     connecting.reset();

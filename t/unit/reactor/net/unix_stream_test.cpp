@@ -30,7 +30,8 @@ struct UnixStreamTest : fixture::LoopTest {
     EXPECT_EQ(::listen(made.get(), backlog), 0);
     return made;
   }
-  Result<std::unique_ptr<ByteStream>> connect(const std::string& path, Millis deadline = 5s) {
+  Result<std::unique_ptr<ByteStream>> connect(const std::string& path,
+                                              Millis deadline = fixture::patience()) {
     std::optional<Result<std::unique_ptr<ByteStream>>> outcome;
     const auto connecting =
         connect_unix(loop, path, deadline, [&](auto result) { outcome = std::move(result); });
@@ -105,7 +106,8 @@ TEST_F(UnixStreamTest, WaitsForAFullBacklogUntilTheDeadline) {
   EXPECT_EQ(late.error().code, Errc::kTimeout);
 
   std::optional<bool> good;
-  const auto connecting = connect_unix(loop, path, 5s, [&](auto result) { good = result.ok(); });
+  const auto connecting =
+      connect_unix(loop, path, fixture::patience(), [&](auto result) { good = result.ok(); });
   pass(100ms);  // it is tried again and again
   EXPECT_FALSE(good);
   const Descriptor peer(::accept(server.get(), nullptr, nullptr));
