@@ -139,7 +139,7 @@ std::optional<std::set<PciAddress>> affected_functions(const HostReadings& befor
       before.are_routes_unknown != now.are_routes_unknown || before.are_links_mixed != now.are_links_mixed ||
       before.missing_links != now.missing_links || before.below_missing != now.below_missing ||
       before.are_missing_lasting != now.are_missing_lasting || before.rdma_of_netdev != now.rdma_of_netdev ||
-      before.rdma_of_auxiliary != now.rdma_of_auxiliary ||
+      before.rdma_of_auxiliary != now.rdma_of_auxiliary || before.without_ipoib != now.without_ipoib ||
       before.vdpa_of_auxiliary != now.vdpa_of_auxiliary || before.auxiliaries != now.auxiliaries ||
       before.numa_neighbors != now.numa_neighbors)
     return std::nullopt;

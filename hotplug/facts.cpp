@@ -198,7 +198,7 @@ bool is_netdev_elsewhere(const HostDevice& device) {
   if (!device.pci) return false;
   if (device.netdev) return device.netdev->stale;
   // A driver that cannot be read may be any.
-  if (device.is_on_vfio) return false;
+  if (device.is_on_vfio || !find_unreadable(device.unreadable, "net").empty()) return false;
   const bool may_make_one = !makes_no_netdev(device.driver) && !makes_other_devices(device.driver);
   return may_make_one || !find_unreadable(device.unreadable, "driver").empty();
 }

@@ -116,7 +116,10 @@ struct HostReadings {
   std::map<std::string, std::vector<VdpaDevice>> vdpa_of_auxiliary;
   std::map<PciAddress, std::vector<std::string>>
       pkeys;  // as in HostDevice; read after everything else, as are VfConfigs
-  std::map<PciAddress, std::string> pkeys_unread;     // why their last read failed; `pkeys` is older
+  std::map<PciAddress, std::string> pkeys_unread;  // why their last read failed; `pkeys` is older
+  // Functions whose InfiniBand device is here, without an interface that could be elsewhere: ib_ipoib, which
+  // creates the interfaces, is not loaded.
+  std::set<PciAddress> without_ipoib;
   std::map<std::string, std::string> rdma_of_netdev;  // soft RoCE and similar: netdev -> RDMA device
   std::map<std::string, VlanEntry> vlans;             // proc/net/vlan/config
   std::set<std::string> default_routes;               // names of interfaces that carry one used by the host

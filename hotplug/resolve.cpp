@@ -216,6 +216,8 @@ class Resolver {
     if (sticky != sticky_.end())
       for (const Netdev& port : sticky->second.other_ports)
         if (port.stale) device.other_netdevs.push_back(port);
+    if (!device.netdev && readings_.without_ipoib.contains(*device.pci))
+      device.unreadable.push_back("net: module ib_ipoib, which makes the interfaces, is not loaded");
     std::stable_sort(device.other_netdevs.begin(), device.other_netdevs.end(), is_port_before);
     note_missing_ports(device);
   }
@@ -381,6 +383,8 @@ class Resolver {
     vf.pf_product = pf->product;
     vf.pf_numa_node = reading->numa_node;
     if (!vf.numa_node) take_numa_node(vf, reading->numa_node);
+    constexpr int kInfiniBand = 32;  // ARPHRD_INFINIBAND
+    if (!pf->netdev && readings_.without_ipoib.contains(*vf.pf)) vf.pf_link_type = kInfiniBand;
     if (!pf->netdev) return;
     vf.pf_name = reference(pf->netdev->name);
     vf.pf_alternative_names = pf->netdev->alternative_names;

@@ -324,6 +324,28 @@ void reread_beside_lost_rdma(const HostView& host, const std::map<PciAddress, st
   for (const std::string& name : doubtful) reread_netdev(host, name, readings);
 }
 
+// ib_ipoib has parameters, so that it is below /sys/module also where it is built in. A root without that
+// directory, such as a part of a machine's files, shows nothing.
+bool has_no_ipoib(const HostView& host) {
+  const auto modules = host.list("sys/module");
+  return modules && std::find(modules->begin(), modules->end(), "ib_ipoib") == modules->end();
+}
+
+void read_without_ipoib(const HostView& host, HostReadings& readings) {
+  readings.without_ipoib.clear();
+  std::set<PciAddress> with_netdev;
+  for (const auto& [name, netdev] : readings.netdevs)
+    if (netdev.is_functions_own) with_netdev.insert(*netdev.function);
+  std::optional<bool> is_absent;
+  for (const auto& [function, name] : readings.rdma_of_function) {
+    if (with_netdev.contains(function)) continue;
+    const auto layer = host.read(std::string(kRdmaDevicesDir) + "/" + name + "/ports/1/link_layer");
+    if (!layer || trim(*layer) != "InfiniBand") continue;
+    if (!is_absent) is_absent = has_no_ipoib(host);
+    if (*is_absent) readings.without_ipoib.insert(function);
+  }
+}
+
 }  // namespace
 
 HostListing list_host(const HostView& host, const HostReadings& before) {
@@ -351,6 +373,7 @@ HostReadings read_host(const HostView& host, const HostReadings& before) {
     if (auto netdev = read_netdev(host, name, target)) readings.netdevs[name] = std::move(*netdev);
   reread_beside_lost_rdma(host, before.rdma_of_function, readings);
   read_relations(host, before, readings);
+  read_without_ipoib(host, readings);
   return readings;
 }
 
@@ -398,6 +421,7 @@ void reread(const HostView& host, const Touched& touched, HostReadings& readings
   read_auxiliaries(host, readings);
   reread_beside_lost_rdma(host, rdma_before, readings);
   read_relations(host, routes_before, readings);
+  read_without_ipoib(host, readings);
 }
 
 bool has_unknown_links(const HostReadings& readings) {

@@ -1451,6 +1451,29 @@ struct InfinibandTest : HostSourceTest {
   SysfsTree::Pci pf;
 };
 
+// A host for RDMA or virtual machines alone loads mlx5_ib and not ib_ipoib. Red when its functions count as moved away, so that
+// their names and attributes are unknown for ever.
+TEST_F(InfinibandTest, WithoutIpoibAFunctionHasNoInterfaceAnywhere) {
+  for (const char* name : {"ib0", "ib1", "ib2"}) tree.remove_netdev(name);
+  start_quietly();
+  EXPECT_TRUE(is_netdev_elsewhere(vf(0))) << "a root without sys/module shows nothing";
+  tree.write("sys/module/ib_core/parameters/netns_mode", "Y");
+  start_quietly();
+  const HostDevice& hca = *find(fixture::kHca);
+  EXPECT_FALSE(is_netdev_elsewhere(hca));
+  EXPECT_EQ(hca.unreadable,
+            std::vector<std::string>{"net: module ib_ipoib, which makes the interfaces, is not loaded"});
+  EXPECT_FALSE(is_netdev_elsewhere(vf(0)));
+  EXPECT_EQ(vf(0).netdev, std::nullopt);
+  EXPECT_EQ(vf(0).pf_link_type, 32);
+  EXPECT_EQ(vf(0).rdma_device, "mlx5_1");
+  // modprobe ib_ipoib
+  tree.write("sys/module/ib_ipoib/parameters/send_queue_size", "256");
+  start_quietly();
+  EXPECT_TRUE(is_netdev_elsewhere(vf(0))) << "the interface may be in a pod";
+  EXPECT_EQ(vf(0).unreadable, std::vector<std::string>());
+}
+
 TEST_F(InfinibandTest, DiscoversAnHcaAndItsVfs) {
   start_quietly();
   const HostDevice& hca = *find(fixture::kHca);
