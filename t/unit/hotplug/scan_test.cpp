@@ -564,6 +564,112 @@ TEST_F(ScanTest, ASwitchIdWithoutRepresentorsIsLegacy) {
   EXPECT_EQ(scan().at("0000:3b:00.0").eswitch_mode, "legacy");
 }
 
+// Hardware of public reports, each as its drivers present it. Red when a port, a representor or an RDMA device is another
+// function's.
+struct ReportedHardware : ScanTest {
+  void port(const std::string& netdev, const std::string& name, const std::string& switch_id) {
+    tree.netdev_attr(netdev, "phys_port_name", name);
+    tree.netdev_attr(netdev, "phys_switch_id", switch_id);
+  }
+};
+
+// OpenShift on BlueField: in the DPU the host's functions have representors, too, as those of controller 1.
+TEST_F(ReportedHardware, RepresentorsOfAnotherControllerAreOfNoLocalVf) {
+  auto pf = tree.pci("0000:03:00.0").id("15b3", "a2d6").driver("mlx5_core").sriov(2).vfs(1);
+  for (const auto& [netdev, name] : {std::pair{"a_hpf", "c1pf0"},
+                                     {"a_hvf", "c1pf0vf0"},
+                                     {"a_hsf", "c1pf0sf0"},
+                                     {"local", "pf0vf0"},
+                                     {"p0", "p0"}}) {
+    pf.netdev(netdev);
+    port(netdev, name, "bf02");
+  }
+  const auto devices = scan();
+  EXPECT_EQ(devices.at("0000:03:00.0").netdev->name, "p0");
+  EXPECT_TRUE(devices.at("0000:03:00.0").other_netdevs.empty());
+  EXPECT_EQ(devices.at(pf.vf(0).address()).representor, "local");
+  for (const char* host : {"a_hpf", "a_hvf", "a_hsf"}) {
+    EXPECT_EQ(devices.at(host).representor_of, "") << host;
+    EXPECT_EQ(devices.at(host).type, DeviceType::kVirtual) << host;
+  }
+}
+
+// VF LAG: both uplinks in a bond, one RDMA device for both ports, representors in OVS. The VFs stay free.
+TEST_F(ReportedHardware, ABondOfUplinksTakesNoVf) {
+  tree.bond("bond0");
+  tree.virtual_link("ovs-system", "openvswitch");
+  for (const int number : {0, 1}) {
+    const std::string n = std::to_string(number);
+    auto pf = tree.pci("0000:3b:00." + n).driver("mlx5_core").sriov(2);
+    pf.netdev("up" + n).netdev("rep" + n);
+    port("up" + n, "p" + n, "b8");
+    port("rep" + n, "pf" + n + "vf0", "b8");
+    tree.enslave("up" + n, "bond0");
+    tree.enslave("rep" + n, "ovs-system");
+  }
+  auto vf = tree.pci("0000:3b:00.0").vfs(1).vf(0);
+  vf.driver("mlx5_core").netdev("vf0").rdma("mlx5_2");
+  tree.pci("0000:3b:00.0").rdma("mlx5_bond_0");
+  const auto devices = scan();
+  EXPECT_EQ(devices.at("0000:3b:00.0").host_use, "enslaved to bond0");
+  EXPECT_EQ(devices.at("0000:3b:00.1").host_use, "enslaved to bond0");
+  EXPECT_EQ(devices.at(vf.address()).host_use, "");
+  EXPECT_EQ(devices.at(vf.address()).rdma_device, "mlx5_2");
+  EXPECT_EQ(devices.at(vf.address()).representor, "rep0");
+  EXPECT_EQ(devices.at("0000:3b:00.0").rdma_device, "mlx5_bond_0");
+  EXPECT_EQ(devices.at("0000:3b:00.1").rdma_device, "");
+}
+
+// Intel E810: its subfunctions have no sfnum in sysfs.
+TEST_F(ReportedHardware, ASubfunctionWithoutNumberIsHeldBackAndIsNoPort) {
+  auto pf = tree.pci("0000:18:00.0").id("8086", "1592").driver("ice");
+  pf.netdev("ens1f0npf0sf1", "ice.sf.1/").netdev("ens1f0np0");
+  pf.rdma("rocep24s0f0");
+  tree.symlink("../../../" + pf.path().substr(4) + "/ice.sf.1", "sys/bus/auxiliary/devices/ice.sf.1");
+  const auto devices = scan();
+  EXPECT_EQ(devices.at("0000:18:00.0").netdev->name, "ens1f0np0");
+  EXPECT_TRUE(devices.at("0000:18:00.0").other_netdevs.empty());
+  EXPECT_EQ(devices.at("0000:18:00.0").rdma_device, "rocep24s0f0");
+  const HostDevice& sf = devices.at("ens1f0npf0sf1");
+  EXPECT_EQ(sf.type, DeviceType::kSf);
+  EXPECT_NE(sf.broken.find("(sfnum)"), std::string::npos) << sf.broken;
+}
+
+// InfiniBand with partitions: the children of ib0 have the same function and dev_port.
+TEST_F(ReportedHardware, AnInterfaceOfAPartitionIsNotTheFirstPort) {
+  auto hca = tree.pci("0000:3b:00.0").id("15b3", "101b").driver("mlx5_core");
+  hca.netdev("ibp59s0").netdev("aa.8001");
+  for (const char* name : {"ibp59s0", "aa.8001"}) tree.netdev_attr(name, "type", "32");
+  tree.default_route("aa.8001");
+  const HostDevice device = scan().at("0000:3b:00.0");
+  EXPECT_EQ(device.netdev->name, "ibp59s0");
+  ASSERT_EQ(device.other_netdevs.size(), 1u);
+  EXPECT_EQ(device.host_use, "default route through aa.8001 (its port aa.8001)");
+}
+
+// Microsoft's MANA, and GKE's gVNIC: functions without PF and VFs.
+TEST_F(ReportedHardware, FunctionsOfCloudsAreNicsWithTheirRdmaDevice) {
+  tree.pci("7870:00:00.0").id("1414", "00ba").driver("mana").netdev("enP30832s1").rdma("mana_0");
+  tree.pci("0000:00:04.0").id("1ae0", "0042").driver("gve").netdev("eth0");
+  const auto devices = scan();
+  EXPECT_EQ(devices.at("7870:00:00.0").type, DeviceType::kNic);
+  EXPECT_EQ(devices.at("7870:00:00.0").rdma_device, "mana_0");
+  EXPECT_EQ(devices.at("0000:00:04.0").type, DeviceType::kNic);
+  EXPECT_EQ(devices.at("0000:00:04.0").rdma_device, "");
+}
+
+// Netronome and Mellanox Spectrum: a port that is split has two uplinks.
+TEST_F(ReportedHardware, PartsOfASplitPortAreUplinks) {
+  auto nic = tree.pci("0000:05:00.0").id("19ee", "4000").driver("nfp");
+  nic.netdev("enp5s0np0s0").netdev("enp5s0np0s1");
+  port("enp5s0np0s0", "p0s0", "aa");
+  port("enp5s0np0s1", "p0s1", "aa");
+  const HostDevice device = scan().at("0000:05:00.0");
+  EXPECT_EQ(device.netdev->name, "enp5s0np0s0");
+  ASSERT_EQ(device.other_netdevs.size(), 1u);
+  EXPECT_EQ(device.other_netdevs[0].name, "enp5s0np0s1");
+}
+
 TEST_F(ScanTest, LinksHaveTypes) {
   tree.bridge("br0", true);
   tree.bridge("br1", false);
