@@ -43,7 +43,28 @@ std::string counted(size_t n, const char* what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
+// The line of the file for "at line N" of a text in a block scalar ("config: |"), whose lines are lines of the
+// file below its own; line itself for any other text.
+int line_in_source(std::string_view source, int line, std::string_view what) {
+  constexpr std::string_view kPlace = "is not valid JSON at line ";
+  const size_t at = what.find(kPlace);
+  if (at == std::string_view::npos || line <= 0) return line;
+  const std::string_view number = what.substr(at + kPlace.size());
+  const auto own = parse_int(number.substr(0, number.find(',')));
+  std::string_view rest = source;
+  for (int i = 1; i < line && !rest.empty(); ++i)
+    rest.remove_prefix(std::min(rest.find('\n'), rest.size() - 1) + 1);
+  const std::string_view header = trim(rest.substr(0, rest.find('\n')));
+  const size_t bar = header.rfind(" |");
+  const bool is_block =
+      bar != std::string_view::npos &&
+      header.substr(bar + 2, header.find(" #", bar) - bar - 2).find_first_not_of("+-123456789") ==
+          std::string_view::npos;
+  return own && is_block ? line + static_cast<int>(*own) : line;
+}
+
 struct Report {
+  std::string_view source;                                // the file that is read
   std::set<std::string> passed_over;                      // kinds of ignored objects
   std::map<std::string, std::string> drivers_of_classes;  // DeviceClasses of one of our drivers: which
   struct IgnoredByClass {
@@ -75,7 +96,8 @@ struct Report {
   void add(const std::string& file, const webhook::Judgement& judged, const policy::Problems& problems,
            bool error) {
     for (const policy::Problem& problem : problems)
-      add(file, problem.line > 0 ? problem.line : judged.line, error, text_of(judged, problem));
+      add(file, line_in_source(source, problem.line > 0 ? problem.line : judged.line, problem.what), error,
+          text_of(judged, problem));
     if (problems.more() == 0) return;
     add(file, judged.line, error,
         judged.who + ": " + and_more(problems.more(), error ? "problem" : "warning"));
@@ -220,7 +242,9 @@ void validate_file(const std::string& file, const webhook::Drivers& drivers, Rep
   }
   const kube::YamlDocuments yaml = kube::decode_yaml(*text);
   for (const auto& problem : yaml.problems) report.add(file, problem.line, true, problem.what);
+  report.source = *text;
   for (const kube::Json& object : yaml.documents) validate_object(object, file, drivers, report);
+  report.source = {};
 }
 
 // Lists all namespaces, or that of the policies if the others are denied.

@@ -101,11 +101,35 @@ Result<Unit> add_plugins(const Json& config, Network& network) {
   return Unit{};
 }
 
+// Replaces the byte in an error of decode_json() by line and column, which an editor shows, and the text there.
+Error json_mistake(std::string_view config, const Error& error) {
+  constexpr std::string_view kStart = "not valid JSON: ", kByte = " at byte ";
+  constexpr size_t kShownMax = 40;
+  if (error.code != Errc::kInvalid) return Error(error).in("spec.config");
+  std::string what = error.what.starts_with(kStart) ? error.what.substr(kStart.size()) : error.what;
+  const size_t marked = what.rfind(kByte);
+  const auto offset =
+      marked == std::string::npos ? std::nullopt : parse_int(what.substr(marked + kByte.size()));
+  std::string place;
+  if (offset && *offset >= 0 && static_cast<size_t>(*offset) <= config.size()) {
+    const size_t byte = static_cast<size_t>(*offset);
+    const std::string_view before = config.substr(0, byte);
+    const size_t newline = before.rfind('\n');
+    const size_t column = newline == std::string_view::npos ? byte + 1 : byte - newline;
+    const std::string_view rest = config.substr(byte, config.find('\n', byte) - byte);
+    place = " at line " + std::to_string(std::count(before.begin(), before.end(), '\n') + 1) + ", column " +
+            std::to_string(column) + ", " +
+            (trim(rest).empty() ? "at its end" : "before " + printable(trim(rest), kShownMax));
+    what.erase(marked);
+  }
+  return wrong("spec.config", "is not valid JSON" + place + ": " + what);
+}
+
 }  // namespace
 
 Result<Network> decode_network(std::string_view config, std::string_view name) {
   auto json = kube::decode_json(config, kConfigLimits);
-  if (!json) return std::move(json.error()).in("spec.config");
+  if (!json) return json_mistake(config, json.error());
   if (json->object() == nullptr)
     return wrong("spec.config", "is a " + std::string(json->kind_name()) + ", expected a map");
   if (auto good = check_keys(*json, ""); !good) return std::move(good.error()).in("spec.config");

@@ -156,6 +156,31 @@ TEST_F(ValidateTest, ChecksDefinitionsLikeNodes) {
   EXPECT_TRUE(out.ends_with("8 objects checked, 4 errors, 1 warning\n")) << out;
 }
 
+// Red when a mistake in a config of several lines has only the line of its key, or a line of another file.
+TEST_F(ValidateTest, AMistakeOfJsonInABlockScalarHasItsLineOfTheFile) {
+  const auto definition = [](const std::string& config) {
+    return "apiVersion: k8s.cni.cncf.io/v1\nkind: NetworkAttachmentDefinition\nmetadata: {name: a}\nspec:\n  config: " +
+           config;
+  };
+  const std::string lines = "\n    {\n      \"type\": \"sriov\"\n      \"vlan\": 5\n    }\n";
+  for (const char* header : {"|", "|-", "|2 # of the lab"}) {
+    options.arguments.clear();
+    file("a.yaml", definition(header + lines));
+    const std::string out = said();
+    EXPECT_TRUE(out.starts_with(
+        "a.yaml:8: error: NetworkAttachmentDefinition a: spec.config is not valid JSON at line 3, "
+        "column "))
+        << out;
+    EXPECT_NE(out.find(R"(before "vlan": 5: )"), std::string::npos) << out;
+  }
+  options.arguments.clear();
+  file("a.yaml", definition("'{\"type\": \"sriov\" \"vlan\": 5}'\n"));
+  const std::string out = said();
+  EXPECT_TRUE(out.starts_with(
+      "a.yaml:5: error: NetworkAttachmentDefinition a: spec.config is not valid JSON at line 1, column 18, before"))
+      << out;
+}
+
 // Red when the driver of a class in a later file is not used, or when a template is not looked at as a claim is.
 TEST_F(ValidateTest, FindsAnIgnoredConfigurationThroughTheClassOfAnotherFile) {
   options.sriov_driver_name = "sriovnetwork.k8snetworkplumbingwg.io";

@@ -41,6 +41,15 @@ TEST(DecodeNetwork, SelectsTheNewestKnownVersion) {
   EXPECT_EQ(version(R"({"cniVersion":"","type":"a"})"), version(R"({"type":"a"})")) << "empty is unset";
 }
 
+TEST(DecodeNetwork, AMistakeOfJsonHasItsLineColumnAndText) {
+  EXPECT_TRUE(why_not("{\n  \"type\": \"a\"\n  \"ipam\": {}\n}")
+                  .starts_with(R"(spec.config is not valid JSON at line 3, column 3, before "ipam": {}: )"))
+      << why_not("{\n  \"type\": \"a\"\n  \"ipam\": {}\n}");
+  EXPECT_TRUE(why_not(R"({"type":"a",})").starts_with("spec.config is not valid JSON at line 1, column "))
+      << why_not(R"({"type":"a",})");
+  EXPECT_TRUE(why_not("{").starts_with("spec.config is not valid JSON")) << why_not("{");
+}
+
 TEST(DecodeNetwork, NamesErrors) {
   EXPECT_EQ(why_not(R"({"cniVersion":"1.0.0","type":"../sh"})"),
             "spec.config: type is \"../sh\": expected the bare file name of a plugin, such as sriov");
