@@ -170,7 +170,11 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(HostProcess& proc
               },
           .on_trouble = [this] { plugin_.look_at_health(); },
           .on_adopted = [this](const auto& networks) { preparer_.adopt_peer_networks(networks); },
-          .on_pod = [this](const auto& claim, const auto& pod) { preparer_.add_pod(claim, pod); }});
+          .on_pod = [this](const auto& claim, const auto& pod) { preparer_.add_pod(claim, pod); },
+          .refresh_nodes =
+              [this](const std::string& pod_uid, std::function<void(Result<bool>)> done) {
+                preparer_.refresh_nodes(pod_uid, std::move(done));
+              }});
 }
 
 kubelet::PreparerPorts KubeletPlugin::ports(HostProcess& process, const config::Options& options) {

@@ -140,12 +140,13 @@ void NodeHost::look_at_rdma(const std::string& device, const std::vector<std::st
   constexpr std::array<std::string_view, 2> kNodeClasses = {"infiniband_verbs", "infiniband_mad"};
   const auto rdma = device.empty() ? std::vector<std::string>{} : names(device + "/infiniband");
   out.is_rdma_shared = text("sys/module/ib_core/parameters/netns_mode") == "Y";
-  if (!rdma.empty()) {
-    out.rdma_device = rdma.front();
+  if (!device.empty())
     for (const std::string_view kind : kNodeClasses)
       for (const std::string& node : names(device + "/" + std::string(kind)))
         out.rdma_nodes.push_back("/dev/infiniband/" + node);
-  } else {
+  if (!rdma.empty()) {
+    out.rdma_device = rdma.front();
+  } else if (out.rdma_nodes.empty()) {
     // A software RDMA device is not below the function. Its nodes name it in "ibdev" (drivers/infiniband/core).
     for (const std::string& name : names(std::string(kDevices))) {
       // Another function's or scalable function's device can name this interface in its GID table, as in a
@@ -227,6 +228,7 @@ Result<DeviceSnapshot> NodeHost::read_device(const PreparedDevice& device) const
     return Error{Errc::kIo, "device " + device.pci + ": its PF does not report the MAC address of VF " +
                                 std::to_string(vf->index) + ": it could not be restored"};
   out.admin_mac = own->second;
+  if (device.vfio) look_at_vfio(device.pci, out);
   return out;
 }
 
@@ -242,6 +244,15 @@ std::string NodeHost::vdpa_use(const std::vector<hotplug::VdpaDevice>& vdpas) co
       if (const auto found = kernel_.process_with_open({vdpa.node}); found && *found)
         holder = "process " + std::to_string((*found)->pid) + " (" + (*found)->name + ")";
     if (holder.empty()) continue;
+void NodeHost::look_at_vfio(const std::string& pci, DeviceSnapshot& out) const {
+  const std::string path = function_path(pci);
+  std::string group = last(view_->readlink(path + "/iommu_group").value_or(""));
+  if (!group.empty() && text(path + "/iommu_group/name") == "vfio-noiommu") group = "noiommu-" + group;
+  if (!group.empty() && kernel_.has_node("/dev/vfio/" + group)) out.vfio_group = group;
+  for (const std::string& name : names(path + "/vfio-dev"))
+    if (kernel_.has_node("/dev/vfio/devices/" + name)) out.vfio_cdev = name;
+}
+
     return " is in use: " + holder + " has its vDPA device " + vdpa.name + " open (" + vdpa.node +
            "), and it is released when that process ends";
   }

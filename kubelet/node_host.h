@@ -95,7 +95,9 @@ class NodeHost final : public Host {
   // Returns the directory's entries that begin with prefix, sorted.
   std::vector<std::string> names(const std::string& path, std::string_view prefix = "") const;
   // Sets the RDMA device's name and its nodes below /dev/infiniband (uverbs, umad, rdma_cm), as named in
-  // sysfs. device: its path in sysfs, "" for a link. interfaces: its own, in this namespace.
+  // sysfs. device: its path in sysfs, "" for a link. interfaces: its own, in this namespace. An RDMA device in
+  // another network namespace has its nodes and no name here: the kernel hides infiniband/ of sysfs there, and
+  // not the classes of the nodes.
   void look_at_rdma(const std::string& device, const std::vector<std::string>& interfaces,
                     DeviceSnapshot& out) const;
   // Returns the device's interface in this namespace: the one with the name, otherwise the function's only
@@ -120,6 +122,7 @@ class NodeHost final : public Host {
   // Computes DeviceSnapshot::name_holder. own: the device's PCI address, or the link's name.
   std::optional<std::string> name_holder(const std::string& interface, const std::string& own,
                                          const std::vector<HostLink>& links) const;
+  void look_at_vfio(const std::string& pci, DeviceSnapshot& out) const;  // sets the nodes that exist
   // Computes DeviceSnapshot::mac_holder from the facts that can be read. pci: the function that gets the address,
   // or that is below the link that gets it.
   std::string mac_holder(const std::string& pci, const std::string& mac) const;

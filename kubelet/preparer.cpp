@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kubelet/checkpoint.h"
+#include "kubelet/device_nodes.h"
 #include "kubelet/recall.h"
 #include "kubelet/safety.h"
 #include "reactor/base/text.h"
@@ -211,6 +212,99 @@ void ClaimPreparer::adopt_peer_networks(const PeerNetworks& networks) {
       share_networks(claim, prepared_);
     }
   commits_.add([] { return FileChange{}; }, [](const Result<Unit>&) {});
+}
+
+// ---- nodes that changed after the prepare
+
+struct ClaimPreparer::NodeRefresh {
+  struct Device {
+    PreparedKey claim;
+    PreparedDevice device;
+    Result<DeviceSnapshot> now = Error{Errc::kTimeout, std::string(kKernelSilent)};
+  };
+  std::vector<Device> devices;  // with a worker, until it has finished
+  std::function<void(Result<bool>)> done;
+  size_t to_write = 0;
+  Result<bool> outcome = true;
+};
+
+void ClaimPreparer::refresh_nodes(const std::string& pod_uid, std::function<void(Result<bool>)> done) {
+  auto refresh = std::make_shared<NodeRefresh>();
+  for (const auto& [key, claim] : prepared_) {
+    const bool is_of_pod = std::any_of(claim.pods.begin(), claim.pods.end(),
+                                       [&](const ReservingPod& pod) { return pod.uid == pod_uid; });
+    if (!is_of_pod || !claim.is_complete) continue;
+    for (const PreparedDevice& device : claim.devices)
+      if (has_changing_nodes(device)) refresh->devices.push_back({key, device});
+  }
+  if (refresh->devices.empty()) return done(false);
+  refresh->done = std::move(done);
+  // Its interface may be in the pod, so it is not searched for.
+  const auto work = [refresh, host = ports_.host] {
+    for (NodeRefresh::Device& one : refresh->devices) {
+      PreparedDevice device = one.device;
+      device.interface.clear();
+      device.mac.clear();
+      one.now = host->read_device(device);
+    }
+  };
+  node_jobs_[refresh.get()] = ports_.executor.run(work, kLookMax, [this, refresh](bool finished) {
+    const auto over = std::move(node_jobs_.extract(refresh.get()).mapped());
+    if (!finished) return refresh->done(Error{Errc::kTimeout, std::string(kKernelSilent)});
+    judge_nodes(refresh);
+  });
+}
+
+void ClaimPreparer::judge_nodes(const std::shared_ptr<NodeRefresh>& refresh) {
+  std::map<PreparedKey, std::vector<PreparedDevice>> changed;
+  for (const NodeRefresh::Device& one : refresh->devices) {
+    // A function that is gone is a problem of the device's health. A claim may have been released meanwhile.
+    if (!one.now || !prepared_.contains(one.claim)) continue;
+    auto present = with_present_nodes(one.device, *one.now);
+    if (!present) return refresh->done(std::move(present.error()));
+    if (*present != one.device) changed[one.claim].push_back(*std::move(present));
+  }
+  if (changed.empty()) return refresh->done(false);
+  refresh->to_write = changed.size();
+  for (auto& [key, devices] : changed) write_nodes(refresh, key, std::move(devices));
+}
+
+void ClaimPreparer::write_nodes(const std::shared_ptr<NodeRefresh>& refresh, const PreparedKey& key,
+                                std::vector<PreparedDevice> devices) {
+  const auto replace = [devices](PreparedClaim& claim) {
+    for (PreparedDevice& device : claim.devices)
+      for (const PreparedDevice& now : devices)
+        if (device.pool == now.pool && device.device == now.device && device.share_id == now.share_id &&
+            !device.is_admin) {
+          device.edits = now.edits;
+          device.vfio = now.vfio;
+          device.vdpa_device = now.vdpa_device;
+          device.vdpa_node = now.vdpa_node;
+        }
+  };
+  ports_.log.info("device nodes changed since the claim was prepared: CDI spec written again",
+                  {{"driver", key.first},
+                   {"claim", describe(request_of(prepared_.at(key)))},
+                   {"devices", devices.size()}});
+  // The claim may have been released when its batch starts.
+  commits_.add(
+      [this, key, replace] {
+        const auto at = prepared_.find(key);
+        if (at == prepared_.end()) return FileChange{};
+        PreparedClaim claim = at->second;
+        replace(claim);
+        return files_of(claim, prepared_, settings_.files);
+      },
+      [refresh](const Result<Unit>& written) {
+        if (!written) refresh->outcome = Error(written.error());
+        if (--refresh->to_write == 0) refresh->done(refresh->outcome);
+      },
+      [this, key, replace](const Result<Unit>& filed) {
+        const auto at = prepared_.find(key);
+        if (!filed || at == prepared_.end()) return;
+        replace(at->second);
+        change_copies(key, replace);
+      });
 }
 
 // ---- the start

@@ -139,6 +139,10 @@ class ClaimPreparer final : public Preparer {
 
   /// Adds a pod to a prepared claim, so that interfaces are looked up and removed for that pod too.
   void add_pod(const PreparedKey& claim, const ReservingPod& pod);
+  /// Reads the device nodes of the pod's claims again, after CNI plugins have run, and writes the claims' CDI
+  /// specs and records again where nodes have changed. done: called with whether any has changed, within this
+  /// call if no device has nodes. Errors: as with_present_nodes(); others if files cannot be written.
+  void refresh_nodes(const std::string& pod_uid, std::function<void(Result<bool>)> done);
   /// Replaces the networks of devices that dra-driver-sriov had prepared, after its sandboxes are known.
   void adopt_peer_networks(const PeerNetworks& networks);
 
@@ -252,6 +256,10 @@ class ClaimPreparer final : public Preparer {
   bool keeps_settings(const PreparedDevice& device) const;
   // Returns whether the file of its original settings is this claim's.
   bool is_kept_for(const PreparedClaim& claim, const PreparedDevice& device) const;
+  struct NodeRefresh;
+  void judge_nodes(const std::shared_ptr<NodeRefresh>& refresh);
+  void write_nodes(const std::shared_ptr<NodeRefresh>& refresh, const PreparedKey& key,
+                   std::vector<PreparedDevice> devices);
   // Stores the settings that were read, in original_settings_ and files.
   void keep_original_settings(Task& task, FileChange& change);
   // Returns why settings of the VF that `network` sets could not be restored later; "" if they can. read:
@@ -299,6 +307,7 @@ class ClaimPreparer final : public Preparer {
   std::map<std::string, std::string> unrestored_;
   std::set<std::string> returned_;   // devices of no claim whose settings are still kept
   std::set<std::string> restoring_;  // devices that restore_settings_later() is restoring
+  std::map<const NodeRefresh*, std::unique_ptr<reactor::Job>> node_jobs_;
   std::unique_ptr<reactor::Job> settings_job_;
   reactor::Ticket settings_turn_;
   std::set<PreparedKey> written_;  // claims whose CDI files this process wrote

@@ -11,7 +11,8 @@
 namespace sliced::kubelet {
 namespace {
 
-constexpr Millis kLastWord{50};  // before the deadline, for a reason of our own
+constexpr Millis kLastWord{50};    // before the deadline, for a reason of our own
+constexpr Millis kNodesAgain{50};  // between two reads of device nodes that are missing
 
 std::string named(const nri::PodSandbox& pod) {
   return "pod " + escaped(pod.namespace_name) + "/" + escaped(pod.name);
@@ -43,6 +44,10 @@ Result<Unit> check(const nri::PodSandbox& pod) {
   return Unit{};
 }
 
+constexpr std::string_view kNodesChanged =
+    ": device nodes have changed since the container runtime read the CDI spec, which is corrected; the kubelet "
+    "creates the container again";
+
 bool may_run(const nri::Container& container) { return container.state != nri::ContainerState::kStopped; }
 
 }  // namespace
@@ -54,6 +59,7 @@ struct Sandboxes::SandboxSetup {
   TimePoint deadline{};
   std::vector<WantedInterface> missing;
   std::vector<std::optional<Millis>> took = {};  // by interface, successful or not; nullopt: in progress
+  bool is_run = false;
   bool is_taken_down = false;
   size_t to_undo = 0;
   std::string why;  // it fails
@@ -159,10 +165,7 @@ void Sandboxes::create_container(nri::PodSandbox pod, nri::Container container, 
 
 void Sandboxes::set_up(nri::PodSandbox pod, nri::Reply reply, bool is_run) {
   auto missing = missing_of(pod);
-  if (missing.empty()) {
-    reply.agree();
-    return;
-  }
+  if (missing.empty()) return agree_with_nodes(pod, std::move(reply), is_run);
   const auto refuse = [&](const std::string& why) {
     if (reply.refuse({Errc::kInvalid, why}) && is_run) running_->end(pod.id);
   };
@@ -185,6 +188,7 @@ void Sandboxes::set_up(nri::PodSandbox pod, nri::Reply reply, bool is_run) {
     return refuse(named(pod) + ": interfaces not attached: " + why);
   auto setup = std::make_shared<SandboxSetup>(
       SandboxSetup{.pod = std::move(pod), .deadline = reply.deadline(), .missing = std::move(missing)});
+  setup->is_run = is_run;
   if (is_run) setup->ends_in = running_;
   setup->hook_time = ports_.hook_time;
   setup->scheduler = &ports_.scheduler;
@@ -197,7 +201,9 @@ void Sandboxes::set_up(nri::PodSandbox pod, nri::Reply reply, bool is_run) {
         const auto late = setup.lock();
         if (!late) return;
         if (late->why.empty())
-          late->why = "the interfaces of " + named(late->pod) + " are not there in time" + late->times();
+          late->why = late->left() == 0 ? "the device nodes of " + named(late->pod) + " are not known in time"
+                                        : "the interfaces of " + named(late->pod) + " are not there in time" +
+                                              late->times();
         late->refuse();
       });
   attach_all(setup);
@@ -239,7 +245,45 @@ void Sandboxes::attached(const std::shared_ptr<SandboxSetup>& setup, size_t inde
                                          {"claim", one.claim_text}});
   handlers_.on_attached({one, setup->pod.id, *made});
   if (setup->left() > 0) return;
+  refresh_nodes(setup->pod.uid, setup->deadline - kLastWord,
+                [this, setup](const Result<bool>& changed) { end_setup(setup, changed); });
+}
+
+void Sandboxes::refresh_nodes(const std::string& pod_uid, TimePoint until, OnNodes done) {
+  if (!handlers_.refresh_nodes) return done(false);
+  handlers_.refresh_nodes(pod_uid, [this, alive = std::weak_ptr(life_), pod_uid, until,
+                                    done = std::move(done)](Result<bool> changed) mutable {
+    if (alive.expired()) return;
+    const bool is_missing = !changed && changed.error().code == Errc::kBusy;
+    if (!is_missing || ports_.scheduler.now() + kNodesAgain >= until) return done(std::move(changed));
+    const size_t number = next_node_turn_++;
+    node_turns_[number] =
+        ports_.scheduler.after(kNodesAgain, [this, number, pod_uid, until, done = std::move(done)] {
+          const reactor::Ticket own = std::move(node_turns_.extract(number).mapped());
+          refresh_nodes(pod_uid, until, done);
+        });
+  });
+}
+
+void Sandboxes::agree_with_nodes(const nri::PodSandbox& pod, nri::Reply reply, bool is_run) {
+  const TimePoint until = reply.deadline() - kLastWord;
+  refresh_nodes(
+      pod.uid, until,
+      [this, pod, is_run, reply = std::make_shared<nri::Reply>(std::move(reply))](Result<bool> changed) {
+        if (changed && (is_run || !*changed)) return (void)reply->agree();
+        const std::string why = changed ? named(pod) + std::string(kNodesChanged) : changed.error().what;
+        log_rejected(pod, why);
+        if (reply->refuse({Errc::kIo, why}) && is_run) running_->end(pod.id);
+      });
+}
+
+void Sandboxes::end_setup(const std::shared_ptr<SandboxSetup>& setup, const Result<bool>& changed) {
+  if (!changed) return take_down(setup, changed.error().what);
   setup->last_word.reset();
+  if (*changed && !setup->is_run) {
+    setup->why = named(setup->pod) + std::string(kNodesChanged);
+    return setup->refuse();
+  }
   if (!setup->reply || !setup->reply->agree())
     return take_down(setup,
                      "the runtime did not wait for the interfaces of " + named(setup->pod) + " any more");

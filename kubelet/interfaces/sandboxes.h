@@ -37,6 +37,10 @@ struct SandboxPorts {
 /// A sandbox whose ADD was missed while NRI was not connected gets its interfaces before its next container
 /// is created. A container that was created meanwhile runs without them: it is reported, and its devices are
 /// in trouble until its sandbox ends.
+/// Device nodes: a CNI plugin may have bound a function again, so that its nodes have other numbers than the CDI
+/// spec. They are compared before each reply to RunPodSandbox and CreateContainer. The runtime reads the spec
+/// before it calls CreateContainer, so a container whose spec was changed by then is refused; the kubelet
+/// creates it again.
 /// Replies: each is given once. Those of RunPodSandbox and CreateContainer come before the runtime's timeout;
 /// if interfaces are missing by then, it is an error, the interfaces are detached, and the kubelet retries.
 /// Those of StopPodSandbox and RemovePodSandbox come after DEL was tried for all, with an error if one
@@ -60,6 +64,10 @@ class Sandboxes final : public nri::Hooks {
     std::function<void(const PeerNetworks& networks)> on_adopted = {};
     /// Another pod uses the claim; `prepared` contains it from then on. Optional.
     std::function<void(const PreparedKey&, const ReservingPod&)> on_pod = {};
+    /// Compares the device nodes of the pod's claims with the host, and changes the CDI specs that name
+    /// others; reports whether it has changed any. kBusy: nodes are missing now. Optional.
+    std::function<void(const std::string& pod_uid, std::function<void(Result<bool>)> done)> refresh_nodes =
+        {};
   };
   /// prepared: returns the current claims.
   Sandboxes(SandboxPorts ports, std::function<const PreparedClaims&()> prepared, Handlers handlers);
@@ -100,6 +108,12 @@ class Sandboxes final : public nri::Hooks {
   // Attaches all concurrently; the last one answers the call.
   void attach_all(const std::shared_ptr<SandboxSetup>& setup);
   void attached(const std::shared_ptr<SandboxSetup>& setup, size_t index, Result<cni::Attached> made);
+  using OnNodes = std::function<void(Result<bool> changed)>;
+  // Calls the handler until no node is missing, or until that time.
+  void refresh_nodes(const std::string& pod_uid, TimePoint until, OnNodes done);
+  // The answer of a call whose sandbox has all interfaces.
+  void agree_with_nodes(const nri::PodSandbox& pod, nri::Reply reply, bool is_run);
+  void end_setup(const std::shared_ptr<SandboxSetup>& setup, const Result<bool>& changed);
   // Detaches the interfaces of this call, then refuses it; 50 ms before its deadline at the latest.
   void take_down(const std::shared_ptr<SandboxSetup>& setup, const std::string& why);
   void detach_all(const nri::PodSandbox& pod, nri::Reply reply);
@@ -122,6 +136,8 @@ class Sandboxes final : public nri::Hooks {
   const std::function<const PreparedClaims&()> prepared_;
   const Handlers handlers_;
   std::map<Entry, Trouble> troubles_;
+  std::map<size_t, reactor::Ticket> node_turns_;  // by their number
+  size_t next_node_turn_ = 0;
   FailureLog rejections_;  // rejected sandboxes, by uid of the pod
   const std::shared_ptr<RunningSandboxes> running_ =
       std::make_shared<RunningSandboxes>();  // shared with waiting calls

@@ -59,6 +59,7 @@ class FakeHost final : public kubelet::Host {
     look.driver = at->second.driver;
     if (at->second.has_interface && !look.driver.empty() && !hotplug::is_vfio_driver(look.driver))
       look.interfaces = {"eth0"};
+    if (hotplug::is_vfio_driver(look.driver)) look.vfio_group = at->second.group;
     if (device.vfio && !device.mac.empty()) look.admin_mac = at->second.mac;
     if (!device.mac.empty() && device.mac != kubelet::kNoMac)
       for (const auto& [pci, other] : node_.functions)

@@ -579,6 +579,27 @@ TEST_F(NodeHostTest, ReadsRdma) {
   }
 }
 
+// In exclusive mode the kernel hides infiniband/ of a device that is in a pod's namespace, and not the classes of its nodes.
+TEST_F(NodeHostTest, TheNodesOfAnRdmaDeviceInAPodAreItsFunctions) {
+  for (const char* name : {"infiniband_verbs/uverbs5", "infiniband_mad/umad5"})
+    fs::create_directories(tree_.root() + "/" + vf().path() + "/" + name);
+  const auto look = host().read_device(device());
+  EXPECT_EQ(look->rdma_device, "");
+  EXPECT_EQ(look->rdma_nodes, (std::vector<std::string>{"/dev/infiniband/uverbs5", "/dev/infiniband/umad5"}));
+}
+
+TEST_F(NodeHostTest, TheVfioNodesOfABoundFunctionAreThoseThatExist) {
+  vf().driver("vfio-pci");
+  fs::create_directories(tree_.root() + "/" + vf().path() + "/vfio-dev/vfio4");
+  PreparedDevice one = device();
+  one.vfio = VfioBinding{};
+  nodes_.clear();
+  EXPECT_EQ(host().read_device(one)->vfio_group, "");
+  nodes_.insert({"/dev/vfio/7", "/dev/vfio/devices/vfio4"});
+  EXPECT_EQ(host().read_device(one)->vfio_group, "7");
+  EXPECT_EQ(host().read_device(one)->vfio_cdev, "vfio4");
+}
+
 // From the look at a VF of an HCA to its way to vfio-pci and back. Red when a 20-byte address or a missing MAC stops any of it.
 TEST_F(NodeHostTest, BindsAndReturnsAnInfinibandVf) {
   auto pf = fixture::add_hca(tree_, 1);
@@ -725,7 +746,8 @@ TEST_F(NodeHostTest, AssignsAnRdmaDeviceToItsFunctionOnly) {
   EXPECT_EQ(host().read_device(sf)->rdma_device, "mlx5_12");
   EXPECT_EQ(host().read_device(sf)->rdma_nodes, std::vector<std::string>{"/dev/infiniband/uverbs12"});
 
-  fs::remove_all(tree_.root() + "/" + pf.path() + "/mlx5_core.sf.4/infiniband");
+  for (const char* name : {"infiniband", "infiniband_verbs"})
+    fs::remove_all(tree_.root() + "/" + pf.path() + "/mlx5_core.sf.4/" + name);
   fs::remove(tree_.root() + "/sys/class/infiniband/mlx5_12");
   pf.rdma("mlx5_0");
   tree_.write(pf.path() + "/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/0", "enp3s0f0s88");

@@ -261,6 +261,70 @@ TEST_F(PreparerTest, BindsAndReturnsAFunction) {
 }
 
 // As from the SR-IOV network device plugin: the operator binds, and no class says so.
+// Two VFs whose uverbs numbers are swapped by a CNI plugin that binds both again. Red when a container gets the node of
+// the other VF.
+TEST_F(PreparerTest, NodesThatChangedAfterThePrepareAreInTheSpecBeforeAContainerIsCreated) {
+  const auto set = [&](const std::string& pci, const std::string& number) {
+    auto& look = node.functions.at(pci).look;
+    look.rdma_device = "mlx5_" + number;
+    look.rdma_nodes = {"/dev/infiniband/uverbs" + number, "/dev/infiniband/rdma_cm"};
+  };
+  const auto nodes_of = [&](const std::string& uid) {
+    std::vector<std::string> out;
+    for (const auto& one : node.specs.at({kKind, uid}).devices.at(0).edits.nodes) out.push_back(one.path);
+    return out;
+  };
+  const auto refresh = [&] {
+    std::optional<Result<bool>> out;
+    preparer->refresh_nodes("pod-uid-1", [&](Result<bool> changed) { out = std::move(changed); });
+    settle();
+    return out.value_or(Error{Errc::kTimeout, "not called"});
+  };
+  set("0000:03:00.2", "2");
+  set("0000:03:00.3", "3");
+  settings.plan.names_resources = true;
+  run();
+  const ClaimText text = put(claim(1, "0000-03-00-2"));
+  ASSERT_EQ(prepare(text)->error, "");
+  ASSERT_EQ(prepare(put(claim(2, "0000-03-00-3")))->error, "");
+  const std::string uid = request(text).uid;
+  const size_t writes = node.checkpoint_writes;
+  EXPECT_FALSE(refresh().value());
+  EXPECT_EQ(node.checkpoint_writes, writes) << "nothing has changed";
+
+  set("0000:03:00.2", "3");
+  EXPECT_TRUE(refresh().value());
+  EXPECT_EQ(nodes_of(uid), (std::vector<std::string>{"/dev/infiniband/uverbs3", "/dev/infiniband/rdma_cm"}));
+  EXPECT_FALSE(refresh().value());
+  const auto& env = node.specs.at({kKind, uid}).devices.at(0).edits.env;
+  EXPECT_NE(std::ranges::find(env, "SRIOVNETWORK_0000_03_00_2_RDMA_UVERB=/dev/infiniband/uverbs3"),
+            env.end());
+  EXPECT_NE(std::ranges::find(env, "PCIDEVICE_INTEL_COM_VF=0000:03:00.2"), env.end()) << "of the claim";
+  run();
+  EXPECT_FALSE(refresh().value()) << "the record has them, too";
+
+  node.functions.at("0000:03:00.2").look.rdma_nodes.clear();
+  const auto gone = refresh();
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().code, Errc::kBusy);
+  EXPECT_NE(gone.error().what.find("has lost the nodes of its RDMA device since its claim was prepared"),
+            std::string::npos);
+  node.functions.erase("0000:03:00.2");
+  EXPECT_FALSE(refresh().value()) << "its health is unhealthy";
+}
+
+TEST_F(PreparerTest, AVfioNodeThatChangedIsHandedOut) {
+  const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
+  ASSERT_EQ(prepare(text)->error, "");
+  node.functions.at("0000:03:00.2").group = "9";
+  std::optional<Result<bool>> changed;
+  preparer->refresh_nodes("pod-uid-1", [&](Result<bool> one) { changed = std::move(one); });
+  settle();
+  ASSERT_TRUE(changed && *changed);
+  EXPECT_TRUE(changed->value());
+  EXPECT_EQ(preparer->prepared().begin()->second.devices.at(0).vfio->group, "9");
+}
+
 TEST_F(PreparerTest, ADeviceOnVfioHasItsNodesWithoutAVfConfig) {
   facts_driver = node.functions.at("0000:03:00.2").driver = "vfio-pci";
   const ClaimText text = put(claim(1, "0000-03-00-2"));

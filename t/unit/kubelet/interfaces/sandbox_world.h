@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -120,6 +121,8 @@ struct Node {
   std::atomic<bool> cannot_bring_back = false, cannot_restore_names = false;
   std::atomic<bool> cannot_be_prepared = false;
   std::atomic<size_t> brought_back = 0;
+  std::function<Result<bool>()> refresh = {};  // whether nodes have changed
+  size_t refreshed = 0;
   std::atomic<bool> has_address_of_plugin = false;  // that of plugin(), which sandboxes get
 };
 
@@ -202,7 +205,12 @@ struct Daemon {
                      }
                  },
              .on_pod = [&node](const PreparedKey& claim,
-                               const ReservingPod& pod) { node.prepared.at(claim).pods.push_back(pod); }}) {
+                               const ReservingPod& pod) { node.prepared.at(claim).pods.push_back(pod); },
+             .refresh_nodes =
+                 [&node](const std::string&, const std::function<void(Result<bool>)>& done) {
+                   ++node.refreshed;
+                   done(node.refresh ? node.refresh() : Result<bool>(false));
+                 }}) {
     attachments.start([this] { is_ready = true; });
   }
 

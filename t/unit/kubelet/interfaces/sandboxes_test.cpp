@@ -92,6 +92,48 @@ TEST_F(SandboxesTest, AttachesBeforeContainersAndDetachesOnStop) {
   EXPECT_EQ(world.node.records(), 0u);
 }
 
+// Red when a container gets device nodes from before ADD.
+TEST_F(SandboxesTest, NodesAreComparedAfterAddBeforeASandboxIsAgreedTo) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  Lines calls_before;
+  world.node.refresh = [&]() -> Result<bool> {
+    calls_before = world.node.calls();
+    return true;
+  };
+  EXPECT_EQ(world.run("a"), "");
+  EXPECT_EQ(calls_before, (Lines{"ADD a net1"}));
+  EXPECT_NE(world.create("a").find("device nodes have changed since the container runtime read the CDI spec"),
+            std::string::npos);
+  world.node.refresh = nullptr;
+  EXPECT_EQ(world.create("a"), "");
+  EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1"})) << "interfaces stay";
+}
+
+TEST_F(SandboxesTest, NodesThatAreMissingAreAwaitedUntilTheRuntimesTimeAndNamed) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  size_t missing = 2;
+  world.node.refresh = [&]() -> Result<bool> {
+    if (missing == 0) return true;
+    --missing;
+    return Error{Errc::kBusy, "device node-a/dev-net1 has lost its nodes"};
+  };
+  EXPECT_EQ(world.run("a"), "");
+  EXPECT_EQ(world.node.refreshed, 3u);
+}
+
+TEST_F(SandboxesTest, ASandboxWhoseNodesStayMissingIsRefusedAndLosesItsInterfaces) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  world.node.refresh = []() -> Result<bool> {
+    return Error{Errc::kBusy, "device node-a/dev-net1 has lost its nodes"};
+  };
+  EXPECT_NE(world.run("a", Millis{600}).find("device node-a/dev-net1 has lost its nodes"), std::string::npos);
+  EXPECT_TRUE(world.settle());
+  EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1", "DEL a net1"}));
+}
+
 // A record of it could be neither written nor undone: nothing is kept that only a restart would release.
 TEST_F(SandboxesTest, RefusesAnInvalidSandboxIdAndLocksNoDevice) {
   World world(*this);
