@@ -84,6 +84,123 @@ func BenchmarkPrepare(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
+// BenchmarkPrepareAtOnce prints how long the claims of fifty pods that come together take: in one call, and in a call for each
+// claim at the same time, as the kubelet makes them. Beside it: the plugin on Kubernetes' helper library, and the bare server
+// of BenchmarkPrepare, which takes one claim after the other and writes the record of each. Who is first changes.
+func BenchmarkPrepareAtOnce(b *testing.B) {
+	wide := harness.E810("03", "ens1f0", claimsAtOnce)
+	lab := harness.NewLab(b, shared, wide)
+	lab.RunAsDeployed()
+	lab.Apply("p", harness.Config("", harness.PFNames("ens1f0")))
+	root := lab.NewKubeletRoot()
+	lab.Run(root.Flags()...)
+	lab.History.WaitOffers(b, 0, starting, vfs(wide, 0, claimsAtOnce)...)
+	waitUntil(b, "the service's socket", starting, func() bool { return answers(root.Service(harness.Driver)) })
+	claims := allocate(b, lab, claimsAtOnce)
+
+	ours := subject{plugin: dra.NewDRAPluginClient(dial(b, root.Service(harness.Driver)))}
+	library := subject{plugin: startGoPlugin(b, lab, root)}
+	floor := startPrepareFloor(b, lab, root)
+	quiet := func(has bool) { // what is written behind the answers
+		waitUntil(b, "the claims' statuses", promptly, func() bool {
+			return !slices.ContainsFunc(claims, func(c *resource.ResourceClaim) bool { return tellsDevices(b, lab, c) != has })
+		})
+	}
+	ways := []struct {
+		name string
+		run  func() time.Duration
+	}{
+		{"ours-one-call", func() time.Duration { return ours.prepareTogether(b, claims) }},
+		{"ours-calls", func() time.Duration { return ours.prepareAtOnce(b, claims) }},
+		{"library-one-call", func() time.Duration { return library.prepareTogether(b, claims) }},
+		{"library-calls", func() time.Duration { return library.prepareAtOnce(b, claims) }},
+		{"floor", func() time.Duration {
+			floor.clear(b) // what is given back may take its directories along
+			began := time.Now()
+			for _, claim := range claims {
+				floor.call(b, claim)
+			}
+			return time.Since(began)
+		}},
+	}
+	times := make([][]time.Duration, len(ways))
+	for round := range prepareRounds + 1 { // the first one warms up
+		for i := range ways {
+			which := (i + round) % len(ways)
+			took := ways[which].run()
+			if round > 0 {
+				times[which] = append(times[which], took)
+			}
+			switch which {
+			case 0, 1:
+				quiet(true)
+				for _, claim := range claims {
+					floor.learn(b, claim)
+				}
+				ours.unprepare(b, claims)
+				quiet(false)
+			case 2, 3:
+				library.unprepare(b, claims)
+			default:
+				floor.clear(b)
+			}
+		}
+	}
+	for i, way := range ways {
+		b.ReportMetric(percentile(times[i], 50), way.name+"-p50-ms")
+		b.ReportMetric(percentile(times[i], 99), way.name+"-p99-ms")
+	}
+	b.ReportMetric(percentile(times[1], 50)/percentile(times[4], 50), "calls-to-floor")
+	b.ReportMetric(0, "ns/op")
+}
+
+// prepareTogether has all claims in one call.
+func (s subject) prepareTogether(b *testing.B, claims []*resource.ResourceClaim) time.Duration {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 45*time.Second)
+	defer cancel()
+	request := &dra.NodePrepareResourcesRequest{}
+	for _, claim := range claims {
+		request.Claims = append(request.Claims, claimOf(claim))
+	}
+	began := time.Now()
+	answer, err := s.plugin.NodePrepareResources(ctx, request)
+	took := time.Since(began)
+	if err != nil || len(answer.Claims) != len(claims) {
+		b.Fatalf("prepare: %v %v", answer, err)
+	}
+	for uid, claim := range answer.Claims {
+		if claim.Error != "" || len(claim.Devices) != 1 {
+			b.Fatalf("prepare of %s: %v", uid, claim)
+		}
+	}
+	return took
+}
+
+// prepareAtOnce has a call for each claim, and returns the time until all are answered.
+func (s subject) prepareAtOnce(b *testing.B, claims []*resource.ResourceClaim) time.Duration {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 45*time.Second)
+	defer cancel()
+	problems := make(chan error, len(claims))
+	began := time.Now()
+	for _, claim := range claims {
+		go func() {
+			answer, err := s.plugin.NodePrepareResources(ctx, &dra.NodePrepareResourcesRequest{Claims: []*dra.Claim{claimOf(claim)}})
+			if err == nil && len(answer.Claims[string(claim.UID)].GetDevices()) != 1 {
+				err = fmt.Errorf("prepare: %v", answer)
+			}
+			problems <- err
+		}()
+	}
+	for range claims {
+		if err := <-problems; err != nil {
+			b.Fatal(err)
+		}
+	}
+	return time.Since(began)
+}
+
 // turns are those in which one claim may go through ours, the library's and the floor.
 var turns = [][3]int{{0, 1, 2}, {2, 1, 0}, {1, 2, 0}, {0, 2, 1}, {2, 0, 1}, {1, 0, 2}}
 
