@@ -352,16 +352,32 @@ std::set<std::string> KubeletPlugin::claims_of(const std::string& driver, const 
   return uids;
 }
 
+bool KubeletPlugin::may_be_in_pod(const std::string& driver, const std::string& pool,
+                                  const std::string& device) const {
+  return std::ranges::any_of(preparer_.prepared(), [&](const auto& one) {
+    const kubelet::PreparedClaim& claim = one.second;
+    return claim.driver == driver && std::ranges::any_of(claim.devices, [&](const auto& its) {
+             return its.pool == pool && its.device == device && interfaces_->may_be_in_pod(claim, its);
+           });
+  });
+}
+
 kubelet::Plugin::Driver KubeletPlugin::driver(const std::string& name) {
-  return {.name = name, .judge = [this, name, book = std::make_shared<kubelet::HealthBook>(name)] {
-            auto all = book->judge(daemon_.offer_of(name).desired_last(), *daemon_.host_inventory(),
-                                   [&](const std::string& pool, const std::string& device) {
-                                     return claims_of(name, pool, device);
-                                   });
-            for (kubelet::DeviceHealth& one : all)
-              if (one.trouble.empty()) one.trouble = interfaces_->trouble_of(name, one.pool, one.device);
-            return all;
-          }};
+  return {
+      .name = name, .judge = [this, name, book = std::make_shared<kubelet::HealthBook>(name)] {
+        auto all = book->judge(
+            daemon_.offer_of(name).desired_last(), *daemon_.host_inventory(),
+            [&](const std::string& pool, const std::string& device) { return claims_of(name, pool, device); },
+            [&](const std::string& pool, const std::string& device) {
+              return may_be_in_pod(name, pool, device);
+            });
+        for (kubelet::DeviceHealth& one : all) {
+          if (one.trouble.empty()) one.trouble = interfaces_->trouble_of(name, one.pool, one.device);
+          if (one.trouble.empty())
+            one.trouble = kubelet::trouble_of_recreated(preparer_.prepared(), name, one.pool, one.device);
+        }
+        return all;
+      }};
 }
 
 PluginState state_of(const KubeletPlugin* plugin) {

@@ -73,6 +73,8 @@ class KubeletPlugin final : public Observer {
   bool idle() const { return preparer_.idle() && interfaces_->idle(); }
 
  private:
+  // Returns whether a link that is not on the host may be in a pod of a prepared claim.
+  bool may_be_in_pod(const std::string& driver, const std::string& pool, const std::string& device) const;
   // Returns the uids of the prepared claims that have the entry.
   std::set<std::string> claims_of(const std::string& driver, const std::string& pool,
                                   const std::string& device) const;

@@ -194,6 +194,7 @@ void visit(Visitor& v, PreparedDevice& value) {
   v("lowerPFs", value.lower_pfs);
   v("vdpaDevice", value.vdpa_device);
   v("vdpaNode", value.vdpa_node);
+  v("incarnation", value.incarnation);
 }
 template <class Visitor>
 void visit(Visitor& v, PreparedClaim& value) {

@@ -1,10 +1,12 @@
 #include "kubelet/hardware.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "hotplug/facts.h"
 #include "hotplug/pci_function.h"
 #include "kubelet/vf_of_pf.h"
+#include "reactor/base/text.h"
 
 namespace sliced::kubelet {
 namespace {
@@ -33,6 +35,21 @@ std::string hardware_of(const PreparedDevice& device) {
   if (!device.pci.empty()) return device.pci;
   const bool is_sf = device.identity.product.starts_with(kSfProduct) && !device.identity.pf.empty();
   return is_sf ? device.identity.pf + "/" + device.identity.product : "";
+}
+
+std::string hardware_of_sf_id(std::string_view id) {
+  constexpr size_t kTail = sizeof("00-00.0") - 1;  // behind the domain's dash
+  const size_t dash = id.find('-');
+  if (!id.starts_with("sf") || dash == std::string_view::npos) return "";
+  const auto number = parse_int(id.substr(2, dash - 2));
+  std::string address(id.substr(dash + 1));
+  if (!number || *number < 0 || *number > INT32_MAX || address.size() < kTail + 1) return "";
+  const size_t domain_end = address.size() - kTail - 1;
+  address[domain_end] = address[domain_end + 3] = ':';
+  address[domain_end + 6] = '.';
+  const auto pf = hotplug::PciAddress::decode(address);
+  if (!pf || hotplug::scalable_function_id(*pf, static_cast<int>(*number)) != id) return "";
+  return address + "/" + std::string(kSfProduct) + std::to_string(*number);
 }
 
 std::string path_of_hardware(const hotplug::HostView& view, const std::string& hardware) {

@@ -3,6 +3,7 @@
 // Names change between the allocation and the pod: udev renames interfaces, and VFs or scalable functions
 // that are created again get the next free names, so that a remembered name may belong to another function.
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hotplug/host_view.h"
@@ -14,6 +15,9 @@ namespace sliced::kubelet {
 /// function (its PF and its number, since the auxiliary device gets another number when it is created again),
 /// "" for a virtual link.
 std::string hardware_of(const PreparedDevice& device);
+/// Returns that of a scalable function's id, as "sf88-0000-03-00-0" (hotplug::scalable_function_id()); "" for
+/// other texts.
+std::string hardware_of_sf_id(std::string_view id);
 /// Returns its directory below "sys"; "" if it does not exist.
 std::string path_of_hardware(const hotplug::HostView& view, const std::string& hardware);
 /// Returns the directory of the interfaces of a function or scalable function: below the device virtioN for a

@@ -1,5 +1,6 @@
 #include "kubelet/health.h"
 
+#include "kubelet/hardware.h"
 #include "policy/identity.h"
 
 namespace sliced::kubelet {
@@ -18,7 +19,19 @@ bool is_down(const HostDevice& device) {
 // A bridge without ports is down, and works as soon as it has one.
 bool has_link(DeviceType type) { return type != DeviceType::kBridge && type != DeviceType::kVirtual; }
 
+std::string recreated_text(const std::string& id) {
+  return id + " was removed and is there again, but not in its pod: delete the pod";
+}
+
+// The id begins the entry's name, "sf88-0000-03-00-0" or "sf88-0000-03-00-0-macvlan".
+std::string scalable_function_named_by(const std::string& name) {
+  for (size_t end = name.size(); end != std::string::npos && end > 0; end = name.rfind('-', end - 1))
+    if (!hardware_of_sf_id(name.substr(0, end)).empty()) return name.substr(0, end);
+  return "";
+}
+
 std::string id_of(const kube::Device& entry, const std::string& interface_key) {
+  if (const std::string sf = scalable_function_named_by(entry.name); !sf.empty()) return sf;
   if (const auto function = policy::function_named_by(entry.name)) return function->text();
   const auto interface = entry.attributes.find(interface_key);
   const std::string* name =
@@ -41,27 +54,40 @@ std::string trouble_of(const HostDevice& device, const hotplug::Inventory& inven
 }
 
 std::vector<DeviceHealth> HealthBook::judge(const std::vector<policy::DesiredPool>& offered,
-                                            const hotplug::Inventory& inventory, const ClaimsOf& claims_of) {
+                                            const hotplug::Inventory& inventory, const ClaimsOf& claims_of,
+                                            const MayBeInPod& may_be_in_pod) {
   learn(offered, inventory);
   std::vector<DeviceHealth> all;
   all.reserve(known_.size());
   for (auto& [name, known] : known_) {
     const HostDevice* device = inventory.find(known.id);
     // A link that is missing may be in its pod.
-    const bool is_missing = device == nullptr && hotplug::PciAddress::decode(known.id);
+    const bool is_hardware = hotplug::PciAddress::decode(known.id) || !hardware_of_sf_id(known.id).empty();
+    const bool is_missing = device == nullptr && is_hardware;
+    const bool is_in_pod =
+        device == nullptr && !is_hardware && may_be_in_pod && may_be_in_pod(name.first, name.second);
     if (is_missing || !known.missed_by.empty()) {
       std::set<std::string> claims = claims_of(name.first, name.second);
       if (!is_missing)
         std::erase_if(claims, [&](const std::string& uid) { return !known.missed_by.contains(uid); });
       known.missed_by = std::move(claims);
     }
-    std::string trouble = device == nullptr ? known.id + " is gone from the host"
-                                            : trouble_of(*device, inventory, known.had_driver);
-    if (trouble.empty() && !known.missed_by.empty())
-      trouble = known.id + " was removed and is there again, but not in its pod: delete the pod";
+    std::string trouble = is_in_pod           ? ""
+                          : device == nullptr ? known.id + " is gone from the host"
+                                              : trouble_of(*device, inventory, known.had_driver);
+    if (trouble.empty() && !known.missed_by.empty()) trouble = recreated_text(known.id);
     all.push_back({name.first, name.second, std::move(trouble)});
   }
   return all;
+}
+
+std::string trouble_of_recreated(const PreparedClaims& prepared, const std::string& driver,
+                                 const std::string& pool, const std::string& device) {
+  for (const auto& [key, claim] : prepared)
+    for (const PreparedDevice& one : claim.devices)
+      if (claim.driver == driver && one.was_recreated && one.pool == pool && one.device == device)
+        return recreated_text(hardware_of(one));
+  return "";
 }
 
 void HealthBook::learn(const std::vector<policy::DesiredPool>& offered, const hotplug::Inventory& inventory) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hotplug/facts.h"
+#include "kubelet/prepared.h"
 #include "policy/desired.h"
 
 namespace sliced::kubelet {
@@ -31,12 +32,15 @@ class HealthBook {
 
   /// Returns the uids of the prepared claims that have the entry.
   using ClaimsOf = std::function<std::set<std::string>(const std::string& pool, const std::string& device)>;
+  /// Returns whether a pod may have the interface of the entry, so that it is not on the host.
+  using MayBeInPod = std::function<bool(const std::string& pool, const std::string& device)>;
   /// Returns all entries that are or were offered, sorted by pool and name. A device that is not in the
-  /// inventory is reported as missing. A function without a driver is healthy if it had none when it was
-  /// first seen (it may be for vfio-pci). A function that was missing while a claim had it stays in trouble
-  /// until the claim ends, because the pod has nothing of the new one.
+  /// inventory is reported as missing, except a link that a pod may have. A function without a driver is
+  /// healthy if it had none when it was first seen (it may be for vfio-pci). A function that was missing while
+  /// a claim had it stays in trouble until the claim ends, because the pod has nothing of the new one.
   std::vector<DeviceHealth> judge(const std::vector<policy::DesiredPool>& offered,
-                                  const hotplug::Inventory& inventory, const ClaimsOf& claims_of);
+                                  const hotplug::Inventory& inventory, const ClaimsOf& claims_of,
+                                  const MayBeInPod& may_be_in_pod = {});
 
  private:
   struct Known {
@@ -53,6 +57,11 @@ class HealthBook {
   const std::string interface_key_;
   std::map<std::pair<std::string, std::string>, Known> known_;  // by pool and entry
 };
+
+/// Returns the problem of an entry whose hardware was removed and created again before this process started,
+/// below the pod that has it (PreparedDevice::was_recreated); "" if none.
+std::string trouble_of_recreated(const PreparedClaims& prepared, const std::string& driver,
+                                 const std::string& pool, const std::string& device);
 
 /// Returns the problem of a device; "" if none. A missing driver is a problem only if the function had one.
 /// For a VF the PF's link state counts, because the VF's own interface is down while it is unused.

@@ -44,6 +44,9 @@ class Host {
   virtual ~Host() = default;
   /// Returns the device as the kernel reports it now. Errors: kNotFound if it does not exist.
   virtual Result<DeviceSnapshot> read_device(const PreparedDevice& device) const = 0;
+  /// Returns a text that differs after the device's hardware was removed and created again, within one boot
+  /// (the kernel gives each directory of sysfs a number of its own); "" if unknown, and for a link.
+  virtual std::string incarnation_of(const PreparedDevice&) const { return ""; }
   /// Binds the function to vfio-pci, unless a VFIO driver is already bound, and waits for its nodes. Returns
   /// VfioNodes::text(). Undoes a bind that fails. together: the devices that are bound for the same claim,
   /// including this one.

@@ -90,6 +90,11 @@ Result<Unit> write_attribute(const std::string& path, std::string_view text) {
                "write " + in_quotes(trim(text), 64) + " to " + whole + ": " + std::strerror(error)};
 }
 
+std::string inode_of(const std::string& path) {
+  struct stat found{};
+  return ::stat(("/" + path).c_str(), &found) == 0 ? std::to_string(found.st_ino) : "";
+}
+
 }  // namespace
 
 NodeHost::Kernel NodeHost::running_kernel() {
@@ -106,7 +111,8 @@ NodeHost::Kernel NodeHost::running_kernel() {
           &probe_vfio_group,
           running_vf_settings_kernel(),
           [] { return read_links(kOwnNamespace); },
-          [](int ifindex, const LinkChange& change) { return change_link(kOwnNamespace, ifindex, change); }};
+          [](int ifindex, const LinkChange& change) { return change_link(kOwnNamespace, ifindex, change); },
+          &inode_of};
 }
 
 NodeHost::NodeHost(std::shared_ptr<const hotplug::HostView> view, Kernel kernel, Paths paths)
@@ -165,8 +171,14 @@ void NodeHost::look_at_rdma(const std::string& device, const std::vector<std::st
   if (kernel_.has_node("/dev/infiniband/rdma_cm")) out.rdma_nodes.emplace_back("/dev/infiniband/rdma_cm");
 }
 
+std::string NodeHost::incarnation_of(const PreparedDevice& device) const {
+  const std::string path = path_of_hardware(*view_, hardware_of(device));
+  return path.empty() || !kernel_.inode ? "" : kernel_.inode(path);
+}
+
 Result<DeviceSnapshot> NodeHost::read_device(const PreparedDevice& device) const {
   DeviceSnapshot out;
+  out.incarnation = incarnation_of(device);
   const auto read_uppers = [&](const std::string& interface) {
     constexpr std::string_view kUpper = "upper_";
     for (const std::string& name : names("sys/class/net/" + interface, kUpper))
@@ -216,6 +228,7 @@ Result<DeviceSnapshot> NodeHost::read_device(const PreparedDevice& device) const
   if (std::find(interfaces.begin(), interfaces.end(), device.config.if_name) == interfaces.end())
     out.name_holder = name_holder(device.config.if_name, device.pci, links);
   if (const auto free = check_holder(device.pci); !free) out.in_use = free.error().what;
+  if (device.vfio) look_at_vfio(device.pci, out);
   out.vdpas = hotplug::find_vdpa_devices(*view_, device.pci);
   if (auto use = vdpa_use(out.vdpas); out.in_use.empty() && !use.empty())
     out.in_use = "device " + device.pci + std::move(use);
@@ -228,8 +241,16 @@ Result<DeviceSnapshot> NodeHost::read_device(const PreparedDevice& device) const
     return Error{Errc::kIo, "device " + device.pci + ": its PF does not report the MAC address of VF " +
                                 std::to_string(vf->index) + ": it could not be restored"};
   out.admin_mac = own->second;
-  if (device.vfio) look_at_vfio(device.pci, out);
   return out;
+}
+
+void NodeHost::look_at_vfio(const std::string& pci, DeviceSnapshot& out) const {
+  const std::string path = function_path(pci);
+  std::string group = last(view_->readlink(path + "/iommu_group").value_or(""));
+  if (!group.empty() && text(path + "/iommu_group/name") == "vfio-noiommu") group = "noiommu-" + group;
+  if (!group.empty() && kernel_.has_node("/dev/vfio/" + group)) out.vfio_group = group;
+  for (const std::string& name : names(path + "/vfio-dev"))
+    if (kernel_.has_node("/dev/vfio/devices/" + name)) out.vfio_cdev = name;
 }
 
 // vhost_vdpa lets one process open a device at a time (vhost_vdpa_open() in drivers/vhost/vdpa.c).
@@ -244,15 +265,6 @@ std::string NodeHost::vdpa_use(const std::vector<hotplug::VdpaDevice>& vdpas) co
       if (const auto found = kernel_.process_with_open({vdpa.node}); found && *found)
         holder = "process " + std::to_string((*found)->pid) + " (" + (*found)->name + ")";
     if (holder.empty()) continue;
-void NodeHost::look_at_vfio(const std::string& pci, DeviceSnapshot& out) const {
-  const std::string path = function_path(pci);
-  std::string group = last(view_->readlink(path + "/iommu_group").value_or(""));
-  if (!group.empty() && text(path + "/iommu_group/name") == "vfio-noiommu") group = "noiommu-" + group;
-  if (!group.empty() && kernel_.has_node("/dev/vfio/" + group)) out.vfio_group = group;
-  for (const std::string& name : names(path + "/vfio-dev"))
-    if (kernel_.has_node("/dev/vfio/devices/" + name)) out.vfio_cdev = name;
-}
-
     return " is in use: " + holder + " has its vDPA device " + vdpa.name + " open (" + vdpa.node +
            "), and it is released when that process ends";
   }
@@ -367,6 +379,22 @@ Result<Unit> NodeHost::set_mac(const PreparedDevice& device, const std::string& 
 
 // ---- original settings
 
+std::string NodeHost::hardware_path(const std::string& device) const {
+  if (hotplug::PciAddress::decode(device)) return function_path(device);
+  const std::string hardware = hardware_of_sf_id(device);
+  if (hardware.empty()) return "";
+  const std::string path = path_of_hardware(*view_, hardware);
+  return path.empty() ? function_path(hardware) : path;
+}
+
+bool NodeHost::is_hardware_back(const std::string& device) const {
+  if (hotplug::PciAddress::decode(device)) return is_back(*view_, device);
+  const std::string path = hardware_path(device);
+  if (!names(path + "/net").empty()) return true;
+  // Without a driver it makes no interface; one that is gone has none.
+  return !view_->readlink(path + "/driver").ok();
+}
+
 std::optional<HostLink> NodeHost::link_of(const std::vector<HostLink>& links, const std::string& device,
                                           const std::string& name) const {
   const auto find = [&](const std::string& wanted) -> std::optional<HostLink> {
@@ -374,15 +402,15 @@ std::optional<HostLink> NodeHost::link_of(const std::vector<HostLink>& links, co
       if (link.name == wanted) return link;
     return std::nullopt;
   };
-  if (!hotplug::PciAddress::decode(device)) return find(name);
-  const std::vector<std::string> own = names(net_path(*view_, device));
+  const std::string path = hardware_path(device);
+  if (path.empty()) return find(name);
+  const std::vector<std::string> own = names(net_directory(*view_, path));
   if (std::find(own.begin(), own.end(), name) != own.end()) return find(name);
   return own.size() == 1 ? find(own.front()) : std::nullopt;
 }
 
 Result<OriginalSettings> NodeHost::read_settings(const PreparedDevice& device) const {
-  OriginalSettings out{
-      .device = device.pci.empty() ? device.interface : device.pci, .boot_id = "", .vf = {}, .interface = {}};
+  OriginalSettings out{.device = settings_key(device), .boot_id = "", .vf = {}, .interface = {}};
   // Without an interface of its PF on the host no plugin sets anything of the VF, either.
   const auto vf =
       device.pci.empty() ? Result<VfOfInterface>(Error{Errc::kNotFound, ""}) : find_vf(*view_, device.pci);
@@ -509,18 +537,18 @@ Result<Unit> NodeHost::restore_vfs(const OriginalSettings& original) const {
 // The kernel takes an interface down that changes its namespace. All other settings stay as the pod set them.
 Result<RestoredSettings> NodeHost::restore_interface(const OriginalSettings& original) const {
   const OriginalInterface& was = *original.interface;
-  const bool is_function = hotplug::PciAddress::decode(original.device).has_value();
+  const bool is_function = !hardware_path(original.device).empty();
   const auto until = Clock::now() + kInterfaceWaitMax;  // the interface returns some time after its namespace
                                                         // ends
   for (;;) {
     const auto links = kernel_.links();
     if (!links) return links.error();
     auto link = link_of(*links, original.device, was.name);
-    if (!link && is_function && !is_back(*view_, original.device) && Clock::now() < until) {
+    if (!link && is_function && !is_hardware_back(original.device) && Clock::now() < until) {
       std::this_thread::sleep_for(kNodePoll);
       continue;
     }
-    if (!link) return RestoredSettings{.is_back = !is_function || is_back(*view_, original.device)};
+    if (!link) return RestoredSettings{.is_back = !is_function || is_hardware_back(original.device)};
     const LinkKernel kernel{kernel_.links, kernel_.change_link};
     const RestoredSettings out{.is_back = true, .name_problem = restore_name(kernel, *link, was)};
     if (was.is_name_only) return out;

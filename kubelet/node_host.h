@@ -58,6 +58,8 @@ class NodeHost final : public Host {
     VfSettingsKernel vf_settings = {};
     std::function<Result<std::vector<HostLink>>()> links = {};  // of this namespace
     std::function<Result<Unit>(int ifindex, const LinkChange& change)> change_link = {};
+    /// Returns the inode of a directory of sysfs, path "sys/...", as a text; "" if it does not exist.
+    std::function<std::string(const std::string& path)> inode = {};
   };
   /// The functions of the running kernel.
   static Kernel running_kernel();
@@ -66,6 +68,7 @@ class NodeHost final : public Host {
   NodeHost(std::shared_ptr<const hotplug::HostView> view, Kernel kernel, Paths paths);
 
   Result<DeviceSnapshot> read_device(const PreparedDevice& device) const override;
+  std::string incarnation_of(const PreparedDevice& device) const override;
   Result<std::string> bind(const PreparedDevice& device,
                            const std::vector<PreparedDevice>& together) const override;
   Result<Unit> set_mac(const PreparedDevice& device, const std::string& mac) const override;
@@ -104,6 +107,10 @@ class NodeHost final : public Host {
   // one; nullopt if it is not here.
   std::optional<HostLink> link_of(const std::vector<HostLink>& links, const std::string& device,
                                   const std::string& name) const;
+  // device: OriginalSettings::device. "" for a link. The path of a scalable function that is gone does not exist.
+  std::string hardware_path(const std::string& device) const;
+  // As is_back(), also of a scalable function.
+  bool is_hardware_back(const std::string& device) const;
   Result<RestoredSettings> restore_interface(const OriginalSettings& original) const;
   // Restores a VF through its PF. Errors: as restore_vf_settings().
   Result<Unit> restore_vf(const VfOfInterface& vf, const std::string& pci, const OriginalVf& original) const;
@@ -115,6 +122,7 @@ class NodeHost final : public Host {
   // Sets the MAC address of the device's interface, if it is in this namespace. Ignores a refusal of the
   // driver.
   void ask_for_mac(const std::string& device, const std::string& name, const std::string& mac) const;
+  void look_at_vfio(const std::string& pci, DeviceSnapshot& out) const;  // sets the nodes that exist
   void look_at_sf(const std::string& path, DeviceSnapshot& out) const;
   // Returns " is in use: ..." for the first of them that a process has open; "" if no use is found.
   std::string vdpa_use(const std::vector<hotplug::VdpaDevice>& vdpas) const;
@@ -122,7 +130,6 @@ class NodeHost final : public Host {
   // Computes DeviceSnapshot::name_holder. own: the device's PCI address, or the link's name.
   std::optional<std::string> name_holder(const std::string& interface, const std::string& own,
                                          const std::vector<HostLink>& links) const;
-  void look_at_vfio(const std::string& pci, DeviceSnapshot& out) const;  // sets the nodes that exist
   // Computes DeviceSnapshot::mac_holder from the facts that can be read. pci: the function that gets the address,
   // or that is below the link that gets it.
   std::string mac_holder(const std::string& pci, const std::string& mac) const;

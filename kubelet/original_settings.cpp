@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kube/objects/json.h"
+#include "kubelet/hardware.h"
 #include "kubelet/vf_settings.h"
 #include "reactor/base/text.h"
 #include "reactor/durable_file.h"
@@ -167,7 +168,7 @@ std::map<int, OriginalVf> vfs_of(const Json& from) {
 
 bool names_device(const std::string& text) {
   constexpr size_t kNameMax = 15;  // IFNAMSIZ
-  if (hotplug::PciAddress::decode(text)) return true;
+  if (hotplug::PciAddress::decode(text) || !hardware_of_sf_id(text).empty()) return true;
   return !text.empty() && text.size() <= kNameMax && text.find('/') == std::string::npos && text[0] != '.';
 }
 

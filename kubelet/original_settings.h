@@ -42,7 +42,7 @@ struct OriginalVf {
 };
 
 struct OriginalSettings {
-  std::string device;    // PCI address, or the name of a virtual link
+  std::string device;    // PCI address, id of a scalable function, or name of a virtual link
   std::string pf = {};   // PCI address of a VF's PF; "" if none
   std::string boot_id;   // each boot creates new functions; "" if unknown
   bool is_known = true;  // false: unknown; a later reading does not replace it

@@ -375,6 +375,15 @@ bool can_have_vfio_nodes(const PreparedDevice& device) {
   return !device.is_admin && !device.pci.empty() && device.holding.is_exclusive && device.share_id.empty();
 }
 
+std::string settings_key(const PreparedDevice& device) {
+  if (!device.pci.empty()) return device.pci;
+  const std::string& product = device.identity.product;
+  const auto pf = hotplug::PciAddress::decode(device.identity.pf);
+  const auto number =
+      product.starts_with(kSfProduct) ? parse_int(product.substr(kSfProduct.size())) : std::nullopt;
+  return pf && number ? hotplug::scalable_function_id(*pf, static_cast<int>(*number)) : device.interface;
+}
+
 cdi::Edits edits_of(const PreparedDevice& device, const DeviceSnapshot& snapshot) {
   cdi::Edits edits;
   if (!device.pci.empty())

@@ -101,6 +101,7 @@ struct DeviceSnapshot {
   // Those of `interfaces`, or the link itself, that the kernel does not move to another network namespace
   // (HostLink::is_netns_immutable).
   std::vector<std::string> immovable_interfaces = {};
+  std::string incarnation = {};  // PreparedDevice::incarnation
 
   bool has_vfio_driver() const { return is_on_vfio || hotplug::is_vfio_driver(driver); }
   bool operator==(const DeviceSnapshot&) const = default;

@@ -506,6 +506,7 @@ void ClaimPreparer::judge_looks(Task& task) {
                           look->vdpas.front().driver == "vhost";
     device.vdpa_device = has_vdpa ? look->vdpas.front().name : "";
     device.vdpa_node = has_vdpa ? look->vdpas.front().node : "";
+    device.incarnation = device.is_admin ? "" : look->incarnation;
     if (device.vfio && device.vfio->original_mac.empty()) {
       const auto kept = original_macs_.find(device.pci);
       device.vfio->original_mac =

@@ -93,7 +93,7 @@ class NetworkText {
 inline constexpr std::string_view kSfProduct = "sf";
 
 /// One result of a claim. Steps after the plan fill in facts of binding and of the pod
-/// (kubelet/prepare_steps.cpp, kubelet/interfaces/). The checkpoint contains all but the last two members.
+/// (kubelet/prepare_steps.cpp, kubelet/interfaces/). The checkpoint contains all but the last three members.
 /// pool and device keep their values of the time of preparing.
 struct PreparedDevice {
   std::string request, pool, device, share_id;  // as in AllocatedDevice
@@ -113,6 +113,9 @@ struct PreparedDevice {
   std::string network_refusal;  // "" if it is run
   /// Its vDPA device at prepare, whose node the pod gets: "vdpa0", "/dev/vhost-vdpa-0"; "" if none.
   std::string vdpa_device = {}, vdpa_node = {};
+  /// Host::incarnation_of() at prepare: another one later means that the device was removed and created again,
+  /// which its pod has nothing of. "" if unknown.
+  std::string incarnation = {};
   /// dra-driver-sriov may have run it in a running sandbox; valid until the runtime has reported its
   /// sandboxes.
   bool is_of_peer = false;
@@ -127,13 +130,13 @@ struct PreparedDevice {
   // For the metadata files, which keep values that are unknown here; not in the checkpoint.
   kube::Json attributes;                    // as published; null if unknown
   std::optional<NetworkData> network_data;  // set after the interface is in its pod
+  bool was_recreated = false;               // since the prepare, as found when the record was read
   bool operator==(const PreparedDevice&) const = default;
 };
 
-/// Returns its OriginalSettings::device; "" if it is neither a function nor an interface.
-inline const std::string& settings_key(const PreparedDevice& device) {
-  return device.pci.empty() ? device.interface : device.pci;
-}
+/// Returns its OriginalSettings::device; "" if it is neither a function nor an interface. A scalable function
+/// keeps its id when its interface is renamed or created again (docs/design/scalable-functions.md).
+std::string settings_key(const PreparedDevice& device);
 
 /// The results of one driver in one claim. An incomplete one reserves its devices like a complete one; the
 /// kubelet's next call completes or undoes it.

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "kubelet/checkpoint.h"
+#include "kubelet/hardware.h"
 #include "kubelet/peer_checkpoint.h"
 #include "kubelet/plan.h"
 #include "kubelet/recall.h"
@@ -70,6 +71,16 @@ void learn_facts(const Host& host, PreparedClaim& claim, std::vector<std::string
   }
 }
 
+// Of the same boot. What is created again is not in the pod of a claim that was prepared before.
+void note_recreated(const Host& host, PreparedClaims& claims) {
+  for (auto& [key, claim] : claims)
+    for (PreparedDevice& device : claim.devices) {
+      if (!claim.is_complete || device.incarnation.empty()) continue;
+      const std::string now = host.incarnation_of(device);
+      device.was_recreated = !now.empty() && now != device.incarnation;
+    }
+}
+
 // The record of dra-driver-sriov has no boot id. But its specs do not survive a reboot, so their existence
 // proves this boot.
 bool adopt_peer(const Host& host, PreparedClaims& out, std::string& problem,
@@ -101,6 +112,7 @@ Records read_claims(const Host& host, const std::vector<std::string>& drivers, c
   auto found = text ? decode_checkpoint(*text) : Result<Checkpoint>(text.error());
   if (found) {
     adopt(std::move(*found), boot_id, out.claims);
+    note_recreated(host, out.claims);
     out.from = "the checkpoint";
     out.is_checkpoint = true;
     return out;
@@ -173,6 +185,25 @@ void join_original_macs(const Host& host, const std::vector<OriginalMac>& found,
   });
 }
 
+// Files of releases up to 0.1 have the name of a scalable function's interface.
+void rename_scalable_functions(Records& out) {
+  for (const auto& [key, claim] : out.claims)
+    for (const PreparedDevice& device : claim.devices) {
+      const std::string id = settings_key(device);
+      if (hardware_of_sf_id(id).empty() || device.interface.empty()) continue;
+      const auto old = out.original_settings.find(device.interface);
+      if (old == out.original_settings.end() || out.original_settings.contains(id) ||
+          (!old->second.claim.empty() && old->second.claim != claim.uid))
+        continue;
+      OriginalSettings one = std::move(old->second);
+      one.device = id;
+      out.original_settings.erase(old);
+      out.original_macs_change.original_settings.push_back(one);
+      out.original_macs_change.removed_original_settings.push_back(device.interface);
+      out.original_settings.emplace(id, std::move(one));
+    }
+}
+
 // Settings are unknown for a device without a file if its record expects one, or if it is only known from CDI
 // specs.
 void join_original_settings(const Host& host, const std::vector<OriginalSettings>& found,
@@ -189,6 +220,7 @@ void join_original_settings(const Host& host, const std::vector<OriginalSettings
     }
     out.original_settings.emplace(one.device, std::move(one));
   }
+  rename_scalable_functions(out);
   for (auto& [key, claim] : out.claims)
     for (PreparedDevice& device : claim.devices) {
       const std::string id = settings_key(device);

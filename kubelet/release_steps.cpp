@@ -240,7 +240,7 @@ void ClaimPreparer::forget_settings(const Task& task, const std::vector<std::str
 // If a PF returns late, its VFs keep the settings of its pod until then, and a claim for a VF would record
 // these as the original. A claim that keeps settings restores its own device itself (look()).
 std::string ClaimPreparer::waits_for_settings(const PreparedDevice& device) {
-  const std::string& own = settings_key(device);
+  const std::string own = settings_key(device);
   if (device.is_admin || own.empty()) return "";
   for (const auto& [other, kept] : original_settings_) {
     const bool is_name_only = kept.interface && kept.interface->is_name_only;

@@ -184,6 +184,12 @@ bool Interfaces::is_attached(const PreparedClaim& claim, const PreparedDevice& d
   });
 }
 
+bool Interfaces::may_be_in_pod(const PreparedClaim& claim, const PreparedDevice& device) const {
+  return settings_.only_ends ||
+         std::any_of(attachments_.all().begin(), attachments_.all().end(),
+                     [&](const auto& one) { return is_of(one.second.record.attachment, claim, device); });
+}
+
 // With those of the other claims of each of its pods. Claims that are prepared at the same time are compared when the pod's sandbox starts.
 std::string Interfaces::route_conflict(const PreparedClaim& claim) const {
   const auto own = interfaces_of(claim);

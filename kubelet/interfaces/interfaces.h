@@ -68,6 +68,9 @@ class Interfaces final : public InterfacePort {
   static constexpr Millis kAskAgain{60'000};
   std::string held_elsewhere(const PreparedClaim& claim) const override;
   bool is_attached(const PreparedClaim& claim, const PreparedDevice& device) const override;
+  /// Returns whether the device's interface may be in a pod of the claim: an attachment of it has begun and has
+  /// not ended, or Multus attaches, which reports nothing.
+  bool may_be_in_pod(const PreparedClaim& claim, const PreparedDevice& device) const;
   /// As kubelet::read_networks(); with only_ends the claim is unchanged.
   kube::CallPtr read_networks(PreparedClaim claim, std::vector<KnownEntry> known,
                               std::function<void(Result<PreparedClaim>)> done) override;

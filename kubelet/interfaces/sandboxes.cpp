@@ -267,14 +267,15 @@ void Sandboxes::refresh_nodes(const std::string& pod_uid, TimePoint until, OnNod
 
 void Sandboxes::agree_with_nodes(const nri::PodSandbox& pod, nri::Reply reply, bool is_run) {
   const TimePoint until = reply.deadline() - kLastWord;
-  refresh_nodes(
-      pod.uid, until,
-      [this, pod, is_run, reply = std::make_shared<nri::Reply>(std::move(reply))](Result<bool> changed) {
-        if (changed && (is_run || !*changed)) return (void)reply->agree();
-        const std::string why = changed ? named(pod) + std::string(kNodesChanged) : changed.error().what;
-        log_rejected(pod, why);
-        if (reply->refuse({Errc::kIo, why}) && is_run) running_->end(pod.id);
-      });
+  refresh_nodes(pod.uid, until,
+                [this, pod, is_run,
+                 reply = std::make_shared<nri::Reply>(std::move(reply))](const Result<bool>& changed) {
+                  if (changed && (is_run || !*changed)) return (void)reply->agree();
+                  const std::string why =
+                      changed ? named(pod) + std::string(kNodesChanged) : changed.error().what;
+                  log_rejected(pod, why);
+                  if (reply->refuse({Errc::kIo, why}) && is_run) running_->end(pod.id);
+                });
 }
 
 void Sandboxes::end_setup(const std::shared_ptr<SandboxSetup>& setup, const Result<bool>& changed) {

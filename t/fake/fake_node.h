@@ -69,6 +69,10 @@ class FakeHost final : public kubelet::Host {
         }
     return look;
   }
+  std::string incarnation_of(const kubelet::PreparedDevice& device) const override {
+    const auto at = node_.functions.find(device.pci);
+    return at == node_.functions.end() ? "" : at->second.look.incarnation;
+  }
   Result<std::string> bind(const kubelet::PreparedDevice& device,
                            const std::vector<kubelet::PreparedDevice>&) const override {
     if (auto error = node_.step("bind " + device.pci)) return *error;

@@ -23,6 +23,7 @@ Checkpoint full() {
       .interface = "eth2",
       .identity = {"8086", "10ca", "0000:03:00.0"},
       .config = {"vfio-pci", "net1", "ns", "nad", true},
+      .incarnation = "4711",
       .multus_resource = "intel.com/vf",
       .vfio = VfioBinding{"igbvf", "7"},
       .edits = {.env = {"A=1", "B=\"\n"}, .nodes = {{"/dev/a", "/dev/b"}}, .mounts = {{"/x", "/y", {"ro"}}}},

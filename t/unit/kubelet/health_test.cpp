@@ -60,15 +60,21 @@ struct HealthWorld {
     return all;
   }
   std::vector<DeviceHealth> judge() {
-    return book.judge(offered, inventory, [this](const std::string& pool, const std::string& device) {
-      const auto at = claims.find(pool + "/" + device);
-      return at == claims.end() ? std::set<std::string>{} : at->second;
-    });
+    return book.judge(
+        offered, inventory,
+        [this](const std::string& pool, const std::string& device) {
+          const auto at = claims.find(pool + "/" + device);
+          return at == claims.end() ? std::set<std::string>{} : at->second;
+        },
+        [this](const std::string& pool, const std::string& device) {
+          return in_pods.contains(pool + "/" + device);
+        });
   }
   hotplug::Inventory inventory;
   std::vector<policy::DesiredPool> offered;
   HealthBook book{"d.example"};
   std::map<std::string, std::set<std::string>> claims;
+  std::set<std::string> in_pods;
 };
 using Troubles = std::vector<std::string>;
 
@@ -134,6 +140,49 @@ TEST(KubeletHealth, ADeviceThatReturnsIsNotInItsPod) {
   EXPECT_EQ(world.troubles()[2], "0000:03:00.2 is gone from the host");
   world.add(vf);
   EXPECT_EQ(world.troubles()[2], "") << "no pod had it";
+}
+
+// Red when a link that host-device moved into its pod makes the pod's device unhealthy.
+TEST(KubeletHealth, ALinkThatItsPodHasIsNotGone) {
+  HealthWorld world;
+  EXPECT_EQ(world.troubles()[0], "");
+  world.inventory.devices.erase("br0");
+  EXPECT_EQ(world.troubles()[0], "br0 is gone from the host");
+  world.in_pods.insert("net/br0-x");
+  EXPECT_EQ(world.troubles()[0], "");
+  world.in_pods.insert("pool/0000-03-00-2-s");
+  world.inventory.devices.erase("0000:03:00.2");
+  EXPECT_EQ(world.troubles()[2], "0000:03:00.2 is gone from the host") << "a function stays on the host";
+}
+
+// Red when an entry of a scalable function is looked up by the name of its interface, which may be in a pod.
+TEST(KubeletHealth, AScalableFunctionIsFoundByItsId) {
+  HealthWorld world;
+  HostDevice sf;
+  sf.id = {"sf88-0000-03-00-0"};
+  sf.type = DeviceType::kSf;
+  sf.pf = hotplug::PciAddress::decode("0000:03:00.0");
+  world.add(sf);
+  world.offered[1].devices = {HealthWorld::entry("sf88-0000-03-00-0", "enp3s0f0s88"),
+                              HealthWorld::entry("sf88-0000-03-00-0-macvlan", "enp3s0f0s88")};
+  EXPECT_EQ(world.troubles(), (Troubles{"", "", ""}));
+  world.in_pods.insert("pool/sf88-0000-03-00-0");
+  world.inventory.devices.erase("sf88-0000-03-00-0");
+  EXPECT_EQ(world.troubles(), (Troubles{"", "sf88-0000-03-00-0 is gone from the host",
+                                        "sf88-0000-03-00-0 is gone from the host"}));
+}
+
+TEST(KubeletHealth, WhatWasRecreatedBeforeTheStartIsNotInItsPod) {
+  PreparedClaims prepared;
+  PreparedClaim claim{.driver = "d.example", .uid = "u"};
+  claim.devices.push_back({.pool = "pool", .device = "0000-03-00-2", .pci = "0000:03:00.2"});
+  PreparedClaim& kept = prepared[key_of(claim)] = claim;
+  EXPECT_EQ(trouble_of_recreated(prepared, "d.example", "pool", "0000-03-00-2"), "");
+  kept.devices[0].was_recreated = true;
+  EXPECT_EQ(trouble_of_recreated(prepared, "d.example", "pool", "0000-03-00-2"),
+            "0000:03:00.2 was removed and is there again, but not in its pod: delete the pod");
+  EXPECT_EQ(trouble_of_recreated(prepared, "other.example", "pool", "0000-03-00-2"), "");
+  EXPECT_EQ(trouble_of_recreated(prepared, "d.example", "pool", "0000-03-00-3"), "");
 }
 
 TEST(KubeletHealth, IgnoresAMissingDriverIfThereNeverWasOne) {

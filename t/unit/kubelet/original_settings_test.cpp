@@ -99,6 +99,48 @@ TEST_F(OriginalSettingsFilesTest, NamesStayInTheDirectory) {
   }
 }
 
+TEST_F(OriginalSettingsFilesTest, AScalableFunctionHasItsIdAsName) {
+  const PreparedDevice sf{.interface = "enp3s0f0s88", .identity = {"15b3", "sf88", "0000:03:00.0"}};
+  EXPECT_EQ(settings_key(sf), "sf88-0000-03-00-0");
+  EXPECT_EQ(settings_key({.interface = "bond0"}), "bond0");
+  OriginalSettings one = kOne;
+  one.device = settings_key(sf);
+  one.vf.reset();
+  ASSERT_TRUE(files().write(one).ok());
+  EXPECT_EQ(files().read().value(), std::vector<OriginalSettings>{one});
+  for (const char* device :
+       {"sfx88-0000-03-00-0", "sf888-0000-03-00", "sf088-0000-03-00-0", "sf88-0000-03-00-0-a"}) {
+    one.device = device;
+    EXPECT_EQ(files().write(one).error().code, Errc::kInvalid) << device;
+  }
+}
+
+// Red when an upgrade loses the settings of a scalable function that a pod has.
+TEST(OriginalSettingsOfAScalableFunction, AreFoundUnderTheKeyOfTheReleaseBefore) {
+  fake::FakeNode node;
+  PreparedClaim claim{.driver = kSriov, .namespace_ = "ns", .name = "c", .uid = "uid-1", .is_complete = true};
+  claim.devices.push_back({.pool = "p",
+                           .device = "sf88-0000-03-00-0",
+                           .interface = "enp3s0f0s88",
+                           .identity = {"15b3", "sf88", "0000:03:00.0"},
+                           .has_original_settings = true});
+  Checkpoint record{.boot_id = "boot-1"};
+  record.claims.emplace(key_of(claim), claim);
+  node.checkpoint = encode_checkpoint(record);
+  OriginalSettings old = kOne;
+  old.device = "enp3s0f0s88", old.claim = "uid-1", old.vf.reset();
+  OriginalSettings other = old;
+  other.device = "bond0";
+  node.original_settings = {{old.device, old}, {other.device, other}};
+  const Records read = read_records(fake::FakeHost(node), {kSriov}, "boot-1");
+  OriginalSettings wanted = old;
+  wanted.device = "sf88-0000-03-00-0";
+  EXPECT_EQ(read.original_settings,
+            (OriginalSettingsByDevice{{other.device, other}, {wanted.device, wanted}}));
+  EXPECT_EQ(read.original_macs_change.original_settings, std::vector<OriginalSettings>{wanted});
+  EXPECT_EQ(read.original_macs_change.removed_original_settings, std::vector<std::string>{"enp3s0f0s88"});
+}
+
 class PodsSettings : public sample::PreparerWorld {
  protected:
   PodsSettings() {

@@ -313,6 +313,30 @@ TEST_F(PreparerTest, NodesThatChangedAfterThePrepareAreInTheSpecBeforeAContainer
   EXPECT_FALSE(refresh().value()) << "its health is unhealthy";
 }
 
+// Red when the kubelet hears after a restart that a VF is healthy which was created again below its pod.
+TEST_F(PreparerTest, AVfThatWasCreatedAgainIsKnownAfterARestart) {
+  std::string& incarnation = node.functions.at("0000:03:00.2").look.incarnation;
+  incarnation = "4711";
+  const ClaimText text = put(claim(1, "0000-03-00-2"));
+  ASSERT_EQ(prepare(text)->error, "");
+  const auto is_recreated = [&] { return preparer->prepared().begin()->second.devices.at(0).was_recreated; };
+  run();
+  EXPECT_FALSE(is_recreated());
+  incarnation = "4712";
+  run();
+  EXPECT_TRUE(is_recreated());
+  EXPECT_EQ(prepare(text)->error, "") << "the kubelet asks again at its start";
+  EXPECT_TRUE(is_recreated());
+  const PrepareRequest who = request(text);
+  EXPECT_EQ(unprepare(who), "");
+  ASSERT_EQ(prepare(text)->error, "");
+  EXPECT_FALSE(is_recreated()) << "the next pod has the new one";
+  boot_id = "boot-2";
+  incarnation = "4713";
+  run();
+  EXPECT_FALSE(is_recreated()) << "each boot has its numbers";
+}
+
 TEST_F(PreparerTest, AVfioNodeThatChangedIsHandedOut) {
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   ASSERT_EQ(prepare(text)->error, "");
