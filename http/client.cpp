@@ -96,7 +96,7 @@ void Client::Running::begin() {
 
 void Client::Running::connect() {
   const auto pool = pool_.lock();
-  if (!pool) return fail({Errc::kCanceled, "the client is gone"});
+  if (!pool) return fail({Errc::kCanceled, "client closed"});
   reused_ = false;
   wait_for_connection();
   attempt_ = pool->connect(target_, options_.connect_max, weak_from_this());

@@ -25,7 +25,7 @@ Server::~Server() {
   on_done_ = nullptr;
   while (!connections_.empty()) {
     const auto connection = connections_.begin()->second;
-    connection->cut({Errc::kCanceled, "the server is gone"});
+    connection->cut({Errc::kCanceled, "server closed"});
   }
 }
 

@@ -85,7 +85,7 @@ bool IpAddress::is_global_unicast() const {
 Result<IpAddress> decode_ip(std::string_view text) {
   if (text.find('%') != std::string_view::npos) return refused_ip(text, "a zone is not allowed");
   const auto address = read_ip(text);
-  if (!address) return refused_ip(text, "cannot be understood");
+  if (!address) return refused_ip(text, "not an IPv4 or IPv6 address");
   if (is_ipv4_in_ipv6(*address)) return refused_ip(text, "IPv4 within IPv6 is not allowed");
   return *address;
 }

@@ -85,7 +85,7 @@ class ServedCall final : public http::Call {
       : exchange_(std::make_shared<Exchange>(response, method.is_stream)),
         handle_(method.handle),
         deframer_(value_of(head, "grpc-encoding")) {}
-  ~ServedCall() override { exchange_->lose({Code::kCancelled, "the client is gone"}); }
+  ~ServedCall() override { exchange_->lose({Code::kCancelled, "connection lost"}); }
 
   // Applied before the request is processed.
   void limit(reactor::Scheduler& scheduler, const http::RequestHead& head, Millis longest) {

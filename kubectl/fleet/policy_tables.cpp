@@ -357,7 +357,7 @@ std::string sums_text(const FleetDiff& diff) {
       allocated += change.what == '-' && !change.claims.empty();
     }
   std::string out = number_of_nodes(diff.changes.size()) + " would change: " + std::to_string(coming) +
-                    " devices more, " + std::to_string(going) + " fewer";
+                    (coming == 1 ? " device more, " : " devices more, ") + std::to_string(going) + " fewer";
   if (going > 0)
     out += diff.knows_claims ? " (" + std::to_string(allocated) + " allocated now)"
                              : " (not known how many are allocated: claims cannot be read)";

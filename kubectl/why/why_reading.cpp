@@ -110,6 +110,15 @@ bool is_progress(const PodEvent& event) {
   return !event.is_warning && std::ranges::find(kReasons, event.reason) != std::end(kReasons);
 }
 
+// Returns whether the pod starts in spite of the warning: the kubelet writes these for settings of the node or of
+// its DNS that it corrects or ignores (pkg/kubelet/network/dns, pkg/kubelet/kubelet.go).
+bool is_hint(const PodEvent& event) {
+  constexpr std::string_view kReasons[] = {"MissingClusterDNS", "DNSConfigForming",
+                                           "CheckLimitsForResolvConf", "InvalidDiskCapacity",
+                                           "PossibleMemoryBackedVolumesOnDisk"};
+  return std::ranges::find(kReasons, event.reason) != std::end(kReasons);
+}
+
 // A kubelet tries again within 2 minutes, and writes the Event again at least every 5.
 constexpr int64_t kHoldsFor = 600;  // seconds
 
@@ -127,7 +136,9 @@ std::optional<PodEvent> last_warning(const std::vector<PodEvent>& events, const 
     if (is_progress(event)) since = std::max(since, event.at);
   std::optional<PodEvent> last;
   for (const PodEvent& event : events) {
-    if (!event.is_warning || event.reason == "FailedScheduling" || event.reason == kIgnoredReason) continue;
+    if (!event.is_warning || event.reason == "FailedScheduling" || event.reason == kIgnoredReason ||
+        is_hint(event))
+      continue;
     if (event.at != 0 && event.at < since) continue;
     if (!last || event.at >= last->at) last = event;
   }

@@ -1,6 +1,6 @@
 // Gate unknown-exclude: withholds new entries while an invalid exclude may select the device. Offering the
 // device could override the administrator's exclude.
-// Evidence: DecisionContext::unreadable_exclude, the first exclude for this node that cannot be understood or
+// Evidence: DecisionContext::unreadable_exclude, the first exclude for this node that is invalid or
 // whose selector does not compile.
 // Until: the exclude is corrected or deleted.
 // Passes: published entries. A valid exclude is no gate, even if it depends on unknown facts: it is the
@@ -31,18 +31,18 @@ class UnknownExclude final : public Gate {
     const int32_t exclude = first_unreadable_exclude(explained.decision);
     const ExposurePolicy& policy =
         *explained.decision.inputs->policies->exposures[static_cast<size_t>(exclude)];
-    return "DeviceExposurePolicy " + policy.id.name + " may exclude it, but cannot be " +
+    return "DeviceExposurePolicy " + policy.id.name + " may exclude it, but " +
            why_not(explained.decision, policy, exclude) +
-           "; until it is corrected or deleted no new device is offered";
+           "; until it is corrected or deleted, no new device is offered";
   }
 
  private:
   static std::string why_not(const Decision& decision, const ExposurePolicy& policy, int32_t index) {
     const Problem* of_selector = selector_problem(decision, index);
-    if (of_selector != nullptr) return "used (" + of_selector->what + ")";
-    if (policy.problems.empty()) return "understood";
+    if (of_selector != nullptr) return "its selector is invalid (" + of_selector->what + ")";
+    if (policy.problems.empty()) return "it is invalid";
     const Problem& first = policy.problems.front();
-    return "understood (" + (first.field.empty() ? "" : first.field + " ") + first.what + ")";
+    return "it is invalid (" + (first.field.empty() ? "" : first.field + " ") + first.what + ")";
   }
 
   const DecisionContext& now_;

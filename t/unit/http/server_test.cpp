@@ -258,7 +258,7 @@ TEST(ServerTest, NotifiesCallsOfTheServersEnd) {
   fake::WireEnd& wire = world.connect();
   wire.say(kHttp1Get);
   world.server.reset();
-  EXPECT_EQ(world.last().what(), "the server is gone");
+  EXPECT_EQ(world.last().what(), "server closed");
   EXPECT_TRUE(world.last().is_over);
   EXPECT_TRUE(wire.is_gone);
 }

@@ -299,7 +299,7 @@ TEST(PolicyTables, NamesChangedAndUnjudgedNodes) {
       "  - x, P a\n"
       "  ~ y, P a -> P b; k: 1 -> 2\n"
       "v\\x1b cannot be judged: it writes no report\n"
-      "1 node would change: 1 devices more, 1 fewer (0 allocated now), 1 otherwise; 3 nodes would not; 1 node cannot be "
+      "1 node would change: 1 device more, 1 fewer (0 allocated now), 1 otherwise; 3 nodes would not; 1 node cannot be "
       "judged\n");
   EXPECT_EQ(kube::encode_json(*json_of(diff).find("unjudged")),
             "[{\"name\":\"v\\u001b\",\"why\":\"it writes no report\"}]");
@@ -325,7 +325,7 @@ TEST(PolicyTables, GroupsEqualChangesAndNamesAffectedClaims) {
       "  NODE       DEVICE  CLAIM\n"
       "  worker-2   x       apps/load (pod load-1)\n"
       "  worker-10  x       apps/b, apps/c (pod c)\n"
-      "13 nodes would change: 1 devices more, 12 fewer (2 allocated now), 0 otherwise; 0 nodes would not; 2 nodes cannot "
+      "13 nodes would change: 1 device more, 12 fewer (2 allocated now), 0 otherwise; 0 nodes would not; 2 nodes cannot "
       "be judged\n");
   EXPECT_NE(diff_text(diff, {.is_wide = true}).find("worker-11, worker-12\n"), std::string::npos);
   const kube::Json json = json_of(diff);

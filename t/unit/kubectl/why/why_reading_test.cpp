@@ -126,6 +126,14 @@ TEST_F(StartTest, OmitsWarningsThatAreOver) {
   EXPECT_EQ(notes(), std::vector<std::string>{"Failed: no such image (5m ago)"});
 }
 
+// Red when a warning about the node's DNS, which stops no pod, hides the cause.
+TEST_F(StartTest, ReportsTheCauseBeforeALaterHintAboutTheNode) {
+  event("device d: busy", "12:03:00");
+  event("kubelet does not have ClusterDNS IP configured", "12:09:00", "uid-p", "MissingClusterDNS");
+  event("Nameserver limits were exceeded", "12:09:30", "uid-p", "DNSConfigForming");
+  EXPECT_EQ(notes(), std::vector<std::string>{"FailedPrepareDynamicResources: device d: busy (7m ago)"});
+}
+
 // Red when an old event comes before what the node reports now, or when the remedy is not named.
 TEST_F(StartTest, ReportsNodeProblemsFirstWithTheirRemedy) {
   event("driver is not registered", "12:01:00");
