@@ -493,15 +493,15 @@ void Daemon::report(Driver which, const Plan& plan) const {
                       .policies = which == kSriov ? policies.sriov.size() : policies.exposures.size(),
                       .is_first = pools.is_first});
   for (const policy::OfferChange& change : pools.changes) {
-    log_.info("entries changed", {{"change", name_of(change.kind)},
-                                  {"driver", change.driver},
-                                  {"devices", some_devices_of(change)},
-                                  {"count", change.devices.size() + change.left_out},
-                                  {"policy", change.policy},
-                                  {"generation", change.generation},
-                                  {"manager", change.manager},
-                                  {"outcome", change.outcome},
-                                  {"why", change.why}});
+    log_.info("offered devices changed", {{"change", name_of(change.kind)},
+                                          {"driver", change.driver},
+                                          {"devices", some_devices_of(change)},
+                                          {"count", change.devices.size() + change.left_out},
+                                          {"policy", change.policy},
+                                          {"generation", change.generation},
+                                          {"manager", change.manager},
+                                          {"outcome", change.outcome},
+                                          {"why", change.why}});
     observers_.offer_changed(change);
   }
 }

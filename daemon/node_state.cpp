@@ -136,8 +136,8 @@ void NodeStateSource::take(const Watcher::Item* item) {
   // The kind may be missing: discovery reports that before the list is empty.
   if (watcher_->sync_state().is_unserved)
     return set({nullptr, named() + " " + why_silent({.state = watchers::SyncState::State::kAbsent}), true},
-               "node state is gone");
-  set({nullptr, missing(named()), true}, "node state is gone");
+               "node state absent");
+  set({nullptr, missing(named()), true}, "node state absent");
 }
 
 std::string NodeStateSource::look_for_evidence(const policy::SriovNodeState& state) {

@@ -14,7 +14,7 @@ void for_each_problem(const PolicyBook& policies, const policy::Decision* decisi
   policies.for_each_left_out(say);
 }
 
-void ProblemReporter::say(const std::string& why) { log_.warning("not used as written", {{"why", why}}); }
+void ProblemReporter::say(const std::string& why) { log_.warning("policy problem", {{"why", why}}); }
 
 void ProblemReporter::tell(const PolicyBook& policies, const policy::Decision& decision, bool are_devices) {
   const auto report_if_new = [this](RateLimitedLog& log, const std::string& text) {

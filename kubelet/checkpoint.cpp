@@ -375,7 +375,8 @@ Result<Unit> read_claims(const Json& list, PreparedClaims& out) {
   for (const Json& one : *list.array()) {
     PreparedClaim claim;
     if (!Reader::decode(one, claim) || claim.driver.empty() || claim.uid.empty())
-      return checkpoint_error("claims[" + std::to_string(out.size()) + "] cannot be understood");
+      return checkpoint_error("claims[" + std::to_string(out.size()) +
+                              "] is invalid: driver or uid is missing, or a field has another type");
     const PreparedKey key = key_of(claim);
     if (!out.emplace(key, std::move(claim)).second) return checkpoint_error("it has a claim twice");
   }

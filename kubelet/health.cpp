@@ -47,7 +47,7 @@ std::string trouble_of(const HostDevice& device, const hotplug::Inventory& inven
   if (had_driver && device.driver.empty()) return id + " has lost its driver";
   if (device.type == DeviceType::kVf) {
     const HostDevice* pf = device.pf ? inventory.find(device.pf->text()) : nullptr;
-    if (pf == nullptr) return "the PF of " + id + " is gone from the host";
+    if (pf == nullptr) return "the PF of " + id + " no longer exists on the host";
     return is_down(*pf) ? "the link of " + pf->netdev->name + ", the PF of " + id + ", is down" : "";
   }
   return has_link(device.type) && is_down(device) ? "the link of " + device.netdev->name + " is down" : "";
@@ -73,7 +73,7 @@ std::vector<DeviceHealth> HealthBook::judge(const std::vector<policy::DesiredPoo
       known.missed_by = std::move(claims);
     }
     std::string trouble = is_in_pod           ? ""
-                          : device == nullptr ? known.id + " is gone from the host"
+                          : device == nullptr ? known.id + " no longer exists on the host"
                                               : trouble_of(*device, inventory, known.had_driver);
     if (trouble.empty() && !known.missed_by.empty()) trouble = recreated_text(known.id);
     all.push_back({name.first, name.second, std::move(trouble)});

@@ -187,12 +187,13 @@ Result<DeviceSnapshot> NodeHost::read_device(const PreparedDevice& device) const
   if (device.pci.empty()) {
     const std::string hardware = hardware_of(device), sf = path_of_hardware(*view_, hardware);
     if (sf.empty() && !hardware.empty())
-      return Error{Errc::kNotFound, "device " + escaped(device.device) + " is gone"};
+      return Error{Errc::kNotFound, "device " + escaped(device.device) + " does not exist on this node"};
     if (!sf.empty()) look_at_sf(sf, out);
     out.interface = sf.empty() ? device.interface : interface_of_hardware(*view_, hardware, device.interface);
     if (!device.interface.empty() &&
         (out.interface.empty() || !view_->list("sys/class/net/" + out.interface)))
-      return Error{Errc::kNotFound, "interface " + escaped(device.interface) + " is gone"};
+      return Error{Errc::kNotFound,
+                   "interface " + escaped(device.interface) + " does not exist on this node"};
     if (!out.interface.empty()) read_uppers(out.interface);
     look_at_rdma(sf, {out.interface}, out);
     if (auto use = vdpa_use(out.vdpas); !use.empty()) out.in_use = "device " + device.device + std::move(use);
@@ -212,7 +213,7 @@ Result<DeviceSnapshot> NodeHost::read_device(const PreparedDevice& device) const
   }
   const std::string path = function_path(device.pci);
   const auto vendor = view_->read(path + "/vendor");
-  if (!vendor) return Error{Errc::kNotFound, "device " + device.pci + " is gone"};
+  if (!vendor) return Error{Errc::kNotFound, "device " + device.pci + " does not exist on this node"};
   out.identity = {without_0x(*vendor), without_0x(text(path + "/device")),
                   last(view_->readlink(path + "/physfn").value_or(""))};
   out.driver = driver_of(device.pci);

@@ -324,9 +324,10 @@ Result<PreparedClaim> plan(const Claim& claim, const std::string& driver, const 
     if (result.driver != driver) continue;
     const auto known = find(driver, result.pool, result.device);
     if (!known)
-      return Error{Errc::kInvalid,
-                   at(who, i) + ": device " + in_quotes(result.pool + "/" + result.device) +
-                       " is not on this node, or is gone: delete the pod, so that it is allocated another"};
+      return Error{
+          Errc::kInvalid,
+          at(who, i) + ": device " + in_quotes(result.pool + "/" + result.device) +
+              " does not exist on this node: delete the pod, so that its successor gets another device"};
     auto config = configs->of(result.request);
     if (!config) return std::move(config.error()).in(at(who, i));
     PreparedDevice device = prepared(result, *known, *std::move(config));

@@ -229,7 +229,7 @@ void ClaimPreparer::get_claim(Task& task) {
            },
        .on_failure =
            [this, &task](const kube::Failure& failure) {
-             if (failure.code == Errc::kNotFound) return give_up(task, "it is gone");
+             if (failure.code == Errc::kNotFound) return give_up(task, "it no longer exists");
              give_up(task, "it cannot be read: " + failure.what +
                                (failure.code == Errc::kDenied
                                     ? "; grant get on resourceclaims (config/deploy/rbac.yaml)"
@@ -366,7 +366,9 @@ void ClaimPreparer::keep_from_others(Task& task) {
   if (task.claim.devices.empty()) return end(task, {});
   for (const PreparedDevice& device : task.claim.devices) {
     auto known = knowledge_.find(task.driver, device.pool, device.device);
-    if (!known) return give_up(task, "device " + in_quotes(device.pool + "/" + device.device) + " is gone");
+    if (!known)
+      return give_up(
+          task, "device " + in_quotes(device.pool + "/" + device.device) + " does not exist on this node");
     task.known.push_back(std::move(*known));
     if (const std::string why = refusal(task.claim, device, task.known.back(), prepared_); !why.empty())
       return give_up(task, why);

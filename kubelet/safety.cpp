@@ -144,7 +144,7 @@ const PreparedClaim* conflicting_claim(const PreparedClaim& claim, const Prepare
 }
 
 std::string why_not_returned(const PreparedClaim& claim) {
-  const std::string who = named(claim) + " is gone or no longer holds it";
+  const std::string who = named(claim) + " was deleted or no longer holds it";
   if (!claim.not_returned.empty())
     return "it could not be restored: " + claim.not_returned + " (" + who + "; the daemon tries again)";
   if (!claim.user.empty()) return who + ", and it is still used: " + claim.user;

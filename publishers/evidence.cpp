@@ -193,7 +193,7 @@ void Evidence::list_pods() {
 
 void Evidence::note_pod(std::string_view object) {
   const auto pod = kube::decode_json(object);
-  if (!pod) return miss({.what = "a pod cannot be understood: " + pod.error().what}, "");
+  if (!pod) return miss({.what = "a pod cannot be decoded: " + pod.error().what}, "");
   const Json* spec = pod->find("spec");
   const Json* meta = pod->find("metadata");
   if (spec == nullptr || meta == nullptr || spec->text("nodeName") != node_) return;
@@ -290,7 +290,7 @@ Millis Evidence::page_pause() {
 void Evidence::record_claim(std::string_view object) {
   const auto results = results_of_claim(object);
   if (!results) {
-    problem_ = name_of_claim(object) + " cannot be understood: " + results.error().what;
+    problem_ = name_of_claim(object) + " cannot be decoded: " + results.error().what;
     return;
   }
   visit_results(*results, [&](const AllocatedResult& result) {

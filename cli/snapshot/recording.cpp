@@ -213,7 +213,7 @@ Result<Recording> decode_recording(const Json& value) {
       !decode_alternative_names(value.find("altNames"), out.properties) ||
       !decode_netns_immutable(value.find("netnsImmutable"), out.properties) ||
       !decode_devlink_ports(value.find("devlinkPorts"), out.devlink_ports))
-    return Error{Errc::kInvalid, "its host cannot be understood"};
+    return Error{Errc::kInvalid, "its member host is invalid: take the snapshot again"};
   return out;
 }
 

@@ -37,7 +37,7 @@ void tell_plugin(Exposition& out, const Report& report) {
 }
 
 void write_problems(Exposition& out, const Metrics& metrics) {
-  out.gauge("sliced_problems", "Policies, attributes and devices that are not used as written.");
+  out.gauge("sliced_problems", "Present problems of policies: invalid, conflicting or without effect.");
   out.sample(metrics.problems.all);
   out.gauge("sliced_invalid_policies", "Policies that have a problem and are not used as they are written.");
   out.sample(metrics.problems.sriov, {{"kind", "SriovResourcePolicy"}});

@@ -571,7 +571,7 @@ void Attachments::end_detach(const std::shared_ptr<Work>& work, const Result<Uni
 
 void Attachments::give_up_detach(const std::shared_ptr<Work>& work, const std::string& problem) {
   const cni::Attachment& attachment = work->record.attachment;
-  ports_.log.error("CNI DEL abandoned: the sandbox is gone and the device is back on the host",
+  ports_.log.error("CNI DEL abandoned: the sandbox has ended and the device is back on the host",
                    {{"sandbox", attachment.container_id},
                     {"interface", attachment.interface},
                     {"device", attachment.device},

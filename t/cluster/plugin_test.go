@@ -68,7 +68,7 @@ func TestKubeletPluginImplementsGRPC(t *testing.T) {
 	plugin := dra.NewDRAPluginClient(connection)
 	answer, err := plugin.NodePrepareResources(harness.Patient(t), &dra.NodePrepareResourcesRequest{Claims: []*dra.Claim{
 		draClaim("ns", "a", "u1"), draClaim("ns", "b", "u2")}})
-	if err != nil || len(answer.Claims) != 2 || answer.Claims["u2"].GetError() != "ResourceClaim ns/b: it is gone" {
+	if err != nil || len(answer.Claims) != 2 || answer.Claims["u2"].GetError() != "ResourceClaim ns/b: it no longer exists" {
 		t.Errorf("prepare: %v %v", answer, err)
 	}
 	back, err := plugin.NodeUnprepareResources(harness.Patient(t), &dra.NodeUnprepareResourcesRequest{Claims: []*dra.Claim{
@@ -78,7 +78,7 @@ func TestKubeletPluginImplementsGRPC(t *testing.T) {
 	}
 	answer, err = plugin.NodePrepareResources(harness.Patient(t), &dra.NodePrepareResourcesRequest{Claims: []*dra.Claim{
 		draClaim("ns", "ä%", ""), draClaim("ns", "b", "u2")}})
-	if err != nil || len(answer.Claims) != 2 || answer.Claims["u2"].GetError() != "ResourceClaim ns/b: it is gone" ||
+	if err != nil || len(answer.Claims) != 2 || answer.Claims["u2"].GetError() != "ResourceClaim ns/b: it no longer exists" ||
 		answer.Claims[""].GetError() != `claims[0].uid: "" is no UID` {
 		t.Errorf("a claim that cannot be, and another: %v %v", answer, err)
 	}
@@ -202,7 +202,7 @@ func judgeHealth(t *testing.T, lab *harness.Lab, client health.DRAResourceHealth
 	lab.Host.Rebind(address, "iavf")
 	await(health.HealthStatus_HEALTHY, "")
 	lab.Host.SetVFs(pf0.Address, 0)
-	await(health.HealthStatus_UNHEALTHY, address+" is gone from the host")
+	await(health.HealthStatus_UNHEALTHY, address+" no longer exists on the host")
 }
 
 // Turns red when the kubelet's second for GetInfo is over while the daemon decides on ten thousand devices.

@@ -47,8 +47,8 @@ func (n *node) testLateScript(t *testing.T) {
 	n.startKubelet(t)
 	n.launch(t, "--until-configured file:"+sign)
 	n.waitRegistered(t)
-	s.refused("demanding", " is gone")
-	s.refused("trusting", " is gone")
+	s.refused("demanding", " does not exist on this node")
+	s.refused("trusting", " does not exist on this node")
 
 	n.makeFunctions(t)
 	s.refused("demanding", "is not ready: this node is not configured yet: "+sign+": there is no such file")

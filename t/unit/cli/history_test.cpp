@@ -26,7 +26,7 @@ int told(const std::string& text, std::string& said) {
 // Red when the journal as text is an empty table, as if nothing had changed.
 TEST(History, ReportsAJournalThatIsNotJson) {
   std::string said;
-  EXPECT_EQ(told("Nov 24 23:01:20 node sliced[7]: entries changed change=offered\n", said),
+  EXPECT_EQ(told("Nov 24 23:01:20 node sliced[7]: offered devices changed change=offered\n", said),
             daemon::kExitError);
   EXPECT_NE(said.find("journalctl -u sliced -o json"), std::string::npos) << said;
   EXPECT_EQ(told("", said), daemon::kExitSame) << "nothing has changed";

@@ -86,7 +86,7 @@ TEST_F(BoundsTest, LogsThousandsOfInvalidPoliciesInAHundredLines) {
   for (int i = 0; i < 300; ++i) put_policy("broken" + std::to_string(i), unknown + "z: 1}");
   start();
   run(2s);
-  EXPECT_LE(said("not used as written"), 101u);
+  EXPECT_LE(said("policy problem"), 101u);
   EXPECT_EQ(said("and 6200 more problems"), 1u) << "21 lines of each of 300 policies, less 100";
   const size_t before = log.lines.size();
   put_policy("late", "{typo: 1}");

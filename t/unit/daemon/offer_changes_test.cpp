@@ -83,7 +83,7 @@ TEST_F(OfferChanges, NameThePolicyWithGenerationAndManager) {
   remove_policy("q");
   expect_one(next(), change(Kind::kWithdrawn, {kAllVfs[2]}, "policy dra-driver-sriov/q", 8, "no-match"));
   EXPECT_EQ(
-      log.count("entries changed change=withdrawn driver=" + std::string(kDriver) +
+      log.count("offered devices changed change=withdrawn driver=" + std::string(kDriver) +
                 " devices=0000-3b-02-2 count=1 policy=policy dra-driver-sriov/q generation=8 manager=kubectl "
                 "outcome=no-match why=policy dra-driver-sriov/q deleted"),
       1u)

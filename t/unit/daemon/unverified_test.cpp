@@ -271,7 +271,7 @@ TEST_F(DoubtTest, ANewNodeWithoutPolicies) {
     EXPECT_EQ(recorded(kDriver), Set());
     EXPECT_EQ(recorded(), Set());
     EXPECT_EQ(cluster.count("list", "resourceclaims"), 0u);
-    EXPECT_EQ(log.count("waiting") + log.count("not used as written"), 0u) << log.all();
+    EXPECT_EQ(log.count("waiting") + log.count("policy problem"), 0u) << log.all();
     const size_t before = writes();
     start();
     run(1min);

@@ -103,7 +103,7 @@ TEST(KubeletHealth, ReportsProblems) {
   world.inventory.devices.erase("0000:03:00.2");
   world.inventory.devices.erase("br0");
   EXPECT_EQ(world.troubles(),
-            (Troubles{"br0 is gone from the host", "", "0000:03:00.2 is gone from the host"}));
+            (Troubles{"br0 no longer exists on the host", "", "0000:03:00.2 no longer exists on the host"}));
 }
 
 TEST(KubeletHealth, JudgesAllocatedDevicesByKnownFacts) {
@@ -118,7 +118,7 @@ TEST(KubeletHealth, KeepsWithdrawnEntriesThatMayBeAllocated) {
   EXPECT_EQ(world.troubles(), (Troubles{"", "", ""}));
   world.offered.clear();
   world.inventory.devices.erase("0000:03:00.2");
-  EXPECT_EQ(world.troubles(), (Troubles{"", "", "0000:03:00.2 is gone from the host"}));
+  EXPECT_EQ(world.troubles(), (Troubles{"", "", "0000:03:00.2 no longer exists on the host"}));
 }
 
 // ovn-kubernetes/ovn-kubernetes#6786: a DPU reboots, and its VFs vanish and come back below running pods. Red when a pod that lost
@@ -129,7 +129,7 @@ TEST(KubeletHealth, ADeviceThatReturnsIsNotInItsPod) {
   world.claims["pool/0000-03-00-2-s"] = {"uid-a"};
   EXPECT_EQ(world.troubles(), (Troubles{"", "", ""}));
   world.inventory.devices.erase("0000:03:00.2");
-  EXPECT_EQ(world.troubles()[2], "0000:03:00.2 is gone from the host");
+  EXPECT_EQ(world.troubles()[2], "0000:03:00.2 no longer exists on the host");
   world.add(vf);
   EXPECT_EQ(world.troubles()[2],
             "0000:03:00.2 was removed and is there again, but not in its pod: delete the pod");
@@ -137,7 +137,7 @@ TEST(KubeletHealth, ADeviceThatReturnsIsNotInItsPod) {
   EXPECT_EQ(world.troubles()[2], "") << "the next pod has the new one";
   world.claims.clear();
   world.inventory.devices.erase("0000:03:00.2");
-  EXPECT_EQ(world.troubles()[2], "0000:03:00.2 is gone from the host");
+  EXPECT_EQ(world.troubles()[2], "0000:03:00.2 no longer exists on the host");
   world.add(vf);
   EXPECT_EQ(world.troubles()[2], "") << "no pod had it";
 }

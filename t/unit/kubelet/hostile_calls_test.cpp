@@ -52,7 +52,7 @@ TEST_F(HostileCalls, ReportsAnyAnswerOfTheServerAndRetries) {
        "it cannot be read: get resourceclaims: 429"},
       {{Errc::kTimeout, 0, "", "get resourceclaims: no answer"},
        "it cannot be read: get resourceclaims: no answer"},
-      {{Errc::kNotFound, 404, "NotFound", "get resourceclaims: 404"}, "it is gone"},
+      {{Errc::kNotFound, 404, "NotFound", "get resourceclaims: 404"}, "it no longer exists"},
   };
   for (const auto& row : rows) {
     cluster.on_request = [&](const fake::Request& request) {

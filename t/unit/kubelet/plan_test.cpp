@@ -245,8 +245,8 @@ TEST(Plan, NamesAForeignDevice) {
   ASSERT_FALSE(claim);
   EXPECT_EQ(
       claim.error().what,
-      "ResourceClaim ns/claim-1: status.allocation.devices.results[1]: device \"node-a/0000-03-00-7\" is not on "
-      "this node, or is gone: delete the pod, so that it is allocated another");
+      "ResourceClaim ns/claim-1: status.allocation.devices.results[1]: device \"node-a/0000-03-00-7\" does not "
+      "exist on this node: delete the pod, so that its successor gets another device");
 }
 
 TEST(Plan, BindsOnlyAnUnusedFunction) {

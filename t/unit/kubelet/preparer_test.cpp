@@ -165,7 +165,7 @@ TEST_F(PreparerTest, RefusesAClaimWithAnotherUid) {
   fixture::expect_golden(error);
   preparer->prepare(kSriov, {"ns", "nobody", "uid"}, [&](PrepareAnswer answer) { error = answer.error; });
   settle();
-  EXPECT_EQ(error, "ResourceClaim ns/nobody: it is gone");
+  EXPECT_EQ(error, "ResourceClaim ns/nobody: it no longer exists");
   cluster.deny("resourceclaims");
   fixture::expect_golden(prepare(text)->error);
 }

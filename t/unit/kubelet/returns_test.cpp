@@ -131,7 +131,7 @@ TEST_F(ReturnsTest, WithholdsADeviceOfADeletedClaimImmediately) {
   remove(text);
   run();
   ASSERT_EQ(withheld.size(), 1u);
-  EXPECT_NE(withheld_why().find("is gone"), std::string::npos) << withheld_why();
+  EXPECT_NE(withheld_why().find("was deleted"), std::string::npos) << withheld_why();
   EXPECT_EQ(withheld_why().find("could not be restored"), std::string::npos) << withheld_why();
   scheduler.advance(2 * Reconcile::kAbsentMin);
   EXPECT_NE(withheld_why().find("process 7 (qemu)"), std::string::npos) << withheld_why();
@@ -148,7 +148,7 @@ TEST_F(ReturnsTest, ARefusalNamesADeletedClaim) {
   EXPECT_NE(error_of_next().find("when that claim's pod has ended"), std::string::npos);
   remove(text);
   const std::string refused = error_of_next();
-  EXPECT_NE(refused.find("is gone"), std::string::npos) << refused;
+  EXPECT_NE(refused.find("was deleted"), std::string::npos) << refused;
   EXPECT_EQ(refused.find("pod has ended"), std::string::npos) << refused;
   EXPECT_EQ(withheld.size(), 1u);
 }

@@ -59,7 +59,7 @@ TEST(History, RoundTrips) {
 // What the journal's native protocol is given and what `journalctl -o json` makes of it.
 TEST(History, IsReadFromTheJournal) {
   const std::string line =
-      "{\"__REALTIME_TIMESTAMP\":\"1763684261296123\",\"PRIORITY\":\"6\",\"MESSAGE\":\"entries changed ...\","
+      "{\"__REALTIME_TIMESTAMP\":\"1763684261296123\",\"PRIORITY\":\"6\",\"MESSAGE\":\"offered devices changed ...\","
       "\"SLICED_CHANGE\":\"withdrawn\",\"SLICED_DRIVER\":\"d.example\",\"SLICED_DEVICES\":\"0000-3b-01-2,0000-3b-01-3\","
       "\"SLICED_COUNT\":\"9\",\"SLICED_POLICY\":\"policy ns/p\",\"SLICED_GENERATION\":\"3\","
       "\"SLICED_MANAGER\":\"kubectl\",\"SLICED_OUTCOME\":\"no-match\",\"SLICED_WHY\":\"policy ns/p changed\"}";
