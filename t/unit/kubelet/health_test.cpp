@@ -147,12 +147,12 @@ TEST(KubeletHealth, ALinkThatItsPodHasIsNotGone) {
   HealthWorld world;
   EXPECT_EQ(world.troubles()[0], "");
   world.inventory.devices.erase("br0");
-  EXPECT_EQ(world.troubles()[0], "br0 is gone from the host");
+  EXPECT_EQ(world.troubles()[0], "br0 no longer exists on the host");
   world.in_pods.insert("net/br0-x");
   EXPECT_EQ(world.troubles()[0], "");
   world.in_pods.insert("pool/0000-03-00-2-s");
   world.inventory.devices.erase("0000:03:00.2");
-  EXPECT_EQ(world.troubles()[2], "0000:03:00.2 is gone from the host") << "a function stays on the host";
+  EXPECT_EQ(world.troubles()[2], "0000:03:00.2 no longer exists on the host") << "a function stays on the host";
 }
 
 // Red when an entry of a scalable function is looked up by the name of its interface, which may be in a pod.
@@ -168,8 +168,8 @@ TEST(KubeletHealth, AScalableFunctionIsFoundByItsId) {
   EXPECT_EQ(world.troubles(), (Troubles{"", "", ""}));
   world.in_pods.insert("pool/sf88-0000-03-00-0");
   world.inventory.devices.erase("sf88-0000-03-00-0");
-  EXPECT_EQ(world.troubles(), (Troubles{"", "sf88-0000-03-00-0 is gone from the host",
-                                        "sf88-0000-03-00-0 is gone from the host"}));
+  EXPECT_EQ(world.troubles(), (Troubles{"", "sf88-0000-03-00-0 no longer exists on the host",
+                                        "sf88-0000-03-00-0 no longer exists on the host"}));
 }
 
 TEST(KubeletHealth, WhatWasRecreatedBeforeTheStartIsNotInItsPod) {
