@@ -180,7 +180,7 @@ std::string encode_original_settings(const OriginalSettings& value) {
   if (value.interface) state.set("interface", json_of(*value.interface));
   if (value.left) state.set("left", json_of(*value.left));
   if (!value.claim.empty()) state.set("claim", value.claim);
-  if (value.is_unrestored) state.set("unrestored", true);
+  state.set("unrestored", value.is_unrestored);
   if (value.own != OwnAddresses{}) state.set("own", json_of(value.own));
   if (!value.pf.empty()) state.set("pf", Json(value.pf));
   if (!value.vfs.empty()) state.set("vfs", json_of(value.vfs));
@@ -201,7 +201,8 @@ Result<OriginalSettings> decode_original_settings(std::string_view text) {
                        .vf = {},
                        .interface = {}};
   out.claim = state->text("claim");
-  out.is_unrestored = state->find("unrestored") != nullptr && *state->find("unrestored") == Json(true);
+  // Releases up to 0.1 did not write it.
+  out.is_unrestored = state->find("unrestored") == nullptr || *state->find("unrestored") == Json(true);
   if (const Json* vf = state->find("vf")) out.vf = vf_of(*vf);
   if (const Json* interface = state->find("interface")) out.interface = interface_of(*interface);
   if (const Json* left = state->find("left")) out.left = vf_of(*left);

@@ -63,7 +63,8 @@ struct OriginalSettings {
   /// settings. "" in files of earlier versions.
   std::string claim = {};
   /// The claim has ended, and the device could not be restored yet. If false, the file of a device of no claim is
-  /// only left over: a daemon was killed before it removed the file, or before it prepared the claim.
+  /// only left over: a daemon was killed before it removed the file, or before it prepared the claim. True in files
+  /// of earlier versions, which do not say.
   bool is_unrestored = false;
   bool operator==(const OriginalSettings&) const = default;
 };

@@ -152,7 +152,8 @@ TEST(KubeletHealth, ALinkThatItsPodHasIsNotGone) {
   EXPECT_EQ(world.troubles()[0], "");
   world.in_pods.insert("pool/0000-03-00-2-s");
   world.inventory.devices.erase("0000:03:00.2");
-  EXPECT_EQ(world.troubles()[2], "0000:03:00.2 no longer exists on the host") << "a function stays on the host";
+  EXPECT_EQ(world.troubles()[2], "0000:03:00.2 no longer exists on the host")
+      << "a function stays on the host";
 }
 
 // Red when an entry of a scalable function is looked up by the name of its interface, which may be in a pod.

@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "kube/objects/json.h"
 #include "kubelet/checkpoint.h"
+#include "reactor/base/text.h"
 #include "t/fixture/golden.h"
 #include "t/unit/kubelet/preparer_world.h"
 #include "t/unit/kubelet/sample_settings.h"
@@ -74,6 +76,20 @@ TEST_F(OriginalSettingsFilesTest, RoundTripsAndRemoves) {
   EXPECT_EQ(files().read().value(), (std::vector<OriginalSettings>{pf, vf, unknown, link}));
   ASSERT_TRUE(files().remove(kVf).ok());
   EXPECT_EQ(files().read().value().size(), 3u);
+}
+
+// Red when a device that an earlier version could not restore is offered after the upgrade.
+TEST(OriginalSettingsText, CountsAsUnrestoredInTheFormOfEarlierVersions) {
+  const std::string text = encode_original_settings(kOne);
+  EXPECT_FALSE(decode_original_settings(text)->is_unrestored);
+  kube::Json file = kube::decode_json(text).value();
+  kube::Json::Object members;
+  for (const auto& [key, value] : *file.find("state")->object())
+    if (key != "unrestored") members.emplace_back(key, value);
+  kube::Json state = std::move(members);
+  file.set("checksum", hex(stable_hash(kube::encode_json(state)), 16));
+  file.set("state", std::move(state));
+  EXPECT_TRUE(decode_original_settings(kube::encode_json(file)).value().is_unrestored);
 }
 
 TEST_F(OriginalSettingsFilesTest, ADamagedFileMeansAnUnknownDevice) {
