@@ -1,6 +1,7 @@
 package why
 
 import (
+	"regexp"
 	"strings"
 
 	resourceapi "k8s.io/api/resource/v1"
@@ -102,6 +103,16 @@ func (w *world) change(c change) {
 				partOf(claim, c.Request).selectors[c.Index].CEL.Expression = c.Expression
 			}
 		}
+	case "guard-selector":
+		if c.DeviceClass != "" {
+			guard(w.classes[c.DeviceClass].Spec.Selectors[c.Index].CEL)
+			return
+		}
+		for _, claim := range w.mine {
+			if claim.Namespace+"/"+claim.Name == c.Claim {
+				guard(partOf(claim, c.Request).selectors[c.Index].CEL)
+			}
+		}
 	case "no-class-selector":
 		w.classes[c.DeviceClass].Spec.Selectors[c.Index].CEL.Expression = everything
 	case "make-class":
@@ -112,6 +123,15 @@ func (w *world) change(c change) {
 				changeClaim(claim, c)
 			}
 		}
+	}
+}
+
+var selected = regexp.MustCompile(`device\.(attributes|capacity)\[[^\]]*\]\.\w+`)
+
+// guard makes a selector false on devices that lack what it selects.
+func guard(selector *resourceapi.CELDeviceSelector) {
+	for _, one := range selected.FindAllString(selector.Expression, -1) {
+		selector.Expression = "has(" + one + ") && " + selector.Expression
 	}
 }
 

@@ -181,7 +181,7 @@ func TestWhy(t *testing.T) {
 		return
 	}
 	for _, pattern := range []string{"yes", "no", "error", "schedulable", "pending", "several", "alone", "release", "tolerate", "less-capacity",
-		"no-capacity", "no-constraint", "fewer", "no-selector", "no-class-selector", "make-class", "no-request", "complete-pools", "ruled",
+		"no-capacity", "no-constraint", "fewer", "no-selector", "no-class-selector", "guard-selector", "make-class", "no-request", "complete-pools", "ruled",
 		"extended-yes", "extended-no", "extended-fewer", "unsure"} {
 		if all[pattern]*300 < count {
 			t.Errorf("%s was seen %d times in %d worlds: too seldom to be judged", pattern, all[pattern], count)
