@@ -172,8 +172,9 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(HostProcess& proc
           .on_adopted = [this](const auto& networks) { preparer_.adopt_peer_networks(networks); },
           .on_pod = [this](const auto& claim, const auto& pod) { preparer_.add_pod(claim, pod); },
           .refresh_nodes =
-              [this](const std::string& pod_uid, std::function<void(Result<bool>)> done) {
-                preparer_.refresh_nodes(pod_uid, std::move(done));
+              [this](const std::string& pod_uid, bool is_new_sandbox,
+                     std::function<void(Result<Unit>)> done) {
+                preparer_.refresh_nodes(pod_uid, is_new_sandbox, std::move(done));
               }});
 }
 

@@ -216,28 +216,47 @@ void ClaimPreparer::adopt_peer_networks(const PeerNetworks& networks) {
 
 // ---- nodes that changed after the prepare
 
+namespace {
+
+void replace_nodes(PreparedClaim& claim, const std::vector<PreparedDevice>& devices) {
+  for (PreparedDevice& device : claim.devices)
+    for (const PreparedDevice& now : devices)
+      if (device.pool == now.pool && device.device == now.device && device.share_id == now.share_id &&
+          !device.is_admin) {
+        device.edits = now.edits;
+        device.vfio = now.vfio;
+        device.vdpa_device = now.vdpa_device;
+        device.vdpa_node = now.vdpa_node;
+      }
+}
+
+}  // namespace
+
 struct ClaimPreparer::NodeRefresh {
   struct Device {
     PreparedKey claim;
     PreparedDevice device;
+    bool may_change = false;  // no container has its nodes
     Result<DeviceSnapshot> now = Error{Errc::kTimeout, std::string(kKernelSilent)};
   };
   std::vector<Device> devices;  // with a worker, until it has finished
-  std::function<void(Result<bool>)> done;
+  std::function<void(Result<Unit>)> done;
   size_t to_write = 0;
-  Result<bool> outcome = true;
+  Result<Unit> outcome = Unit{};
 };
 
-void ClaimPreparer::refresh_nodes(const std::string& pod_uid, std::function<void(Result<bool>)> done) {
+void ClaimPreparer::refresh_nodes(const std::string& pod_uid, bool is_new_sandbox,
+                                  std::function<void(Result<Unit>)> done) {
   auto refresh = std::make_shared<NodeRefresh>();
   for (const auto& [key, claim] : prepared_) {
     const bool is_of_pod = std::any_of(claim.pods.begin(), claim.pods.end(),
                                        [&](const ReservingPod& pod) { return pod.uid == pod_uid; });
     if (!is_of_pod || !claim.is_complete) continue;
     for (const PreparedDevice& device : claim.devices)
-      if (has_changing_nodes(device)) refresh->devices.push_back({key, device});
+      if (has_changing_nodes(device))
+        refresh->devices.push_back({key, device, is_new_sandbox && claim.pods.size() == 1});
   }
-  if (refresh->devices.empty()) return done(false);
+  if (refresh->devices.empty()) return done(Unit{});
   refresh->done = std::move(done);
   // Its interface may be in the pod, so it is not searched for.
   const auto work = [refresh, host = ports_.host] {
@@ -260,32 +279,35 @@ void ClaimPreparer::judge_nodes(const std::shared_ptr<NodeRefresh>& refresh) {
   for (const NodeRefresh::Device& one : refresh->devices) {
     // A function that is gone is a problem of the device's health. A claim may have been released meanwhile.
     if (!one.now || !prepared_.contains(one.claim)) continue;
+    if (!one.may_change) {
+      if (const std::string why = stale_nodes(one.device, *one.now); !why.empty())
+        return refresh->done(Error{Errc::kInvalid, why});
+      continue;
+    }
     auto present = with_present_nodes(one.device, *one.now);
     if (!present) return refresh->done(std::move(present.error()));
     if (*present != one.device) changed[one.claim].push_back(*std::move(present));
   }
-  if (changed.empty()) return refresh->done(false);
+  if (changed.empty()) return refresh->done(Unit{});
+  PreparedClaims after = prepared_;
+  for (const auto& [key, devices] : changed) replace_nodes(after.at(key), devices);
+  for (const auto& [key, devices] : changed)
+    for (const PreparedDevice& device : devices)
+      if (const std::string why = node_refusal(after.at(key), device, after); !why.empty())
+        return refresh->done(Error{Errc::kInvalid, why});
   refresh->to_write = changed.size();
   for (auto& [key, devices] : changed) write_nodes(refresh, key, std::move(devices));
 }
 
 void ClaimPreparer::write_nodes(const std::shared_ptr<NodeRefresh>& refresh, const PreparedKey& key,
                                 std::vector<PreparedDevice> devices) {
-  const auto replace = [devices](PreparedClaim& claim) {
-    for (PreparedDevice& device : claim.devices)
-      for (const PreparedDevice& now : devices)
-        if (device.pool == now.pool && device.device == now.device && device.share_id == now.share_id &&
-            !device.is_admin) {
-          device.edits = now.edits;
-          device.vfio = now.vfio;
-          device.vdpa_device = now.vdpa_device;
-          device.vdpa_node = now.vdpa_node;
-        }
+  const size_t count = devices.size();
+  const auto replace = [devices = std::move(devices)](PreparedClaim& claim) {
+    replace_nodes(claim, devices);
   };
-  ports_.log.info("device nodes changed since the claim was prepared: CDI spec written again",
-                  {{"driver", key.first},
-                   {"claim", describe(request_of(prepared_.at(key)))},
-                   {"devices", devices.size()}});
+  ports_.log.info(
+      "device nodes changed since the claim was prepared: CDI spec written again",
+      {{"driver", key.first}, {"claim", describe(request_of(prepared_.at(key)))}, {"devices", count}});
   // The claim may have been released when its batch starts.
   commits_.add(
       [this, key, replace] {
@@ -296,7 +318,7 @@ void ClaimPreparer::write_nodes(const std::shared_ptr<NodeRefresh>& refresh, con
         return files_of(claim, prepared_, settings_.files);
       },
       [refresh](const Result<Unit>& written) {
-        if (!written) refresh->outcome = Error(written.error());
+        if (!written) refresh->outcome = written;
         if (--refresh->to_write == 0) refresh->done(refresh->outcome);
       },
       [this, key, replace](const Result<Unit>& filed) {

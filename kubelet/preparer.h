@@ -139,10 +139,12 @@ class ClaimPreparer final : public Preparer {
 
   /// Adds a pod to a prepared claim, so that interfaces are looked up and removed for that pod too.
   void add_pod(const PreparedKey& claim, const ReservingPod& pod);
-  /// Reads the device nodes of the pod's claims again, after CNI plugins have run, and writes the claims' CDI
-  /// specs and records again where nodes have changed. done: called with whether any has changed, within this
-  /// call if no device has nodes. Errors: as with_present_nodes(); others if files cannot be written.
-  void refresh_nodes(const std::string& pod_uid, std::function<void(Result<bool>)> done);
+  /// Compares the device nodes of the pod's claims with the host, after CNI plugins have run. is_new_sandbox: the
+  /// pod has no containers, so where nodes have changed, the CDI spec and the record of a claim that is this pod's
+  /// alone are written again. In other cases containers may have the nodes of before, which the record must name
+  /// so that no other claim gets them. done: called within this call if no device has nodes.
+  /// Errors: as with_present_nodes(), stale_nodes() and node_refusal(); others if files cannot be written.
+  void refresh_nodes(const std::string& pod_uid, bool is_new_sandbox, std::function<void(Result<Unit>)> done);
   /// Replaces the networks of devices that dra-driver-sriov had prepared, after its sandboxes are known.
   void adopt_peer_networks(const PeerNetworks& networks);
 

@@ -44,10 +44,6 @@ Result<Unit> check(const nri::PodSandbox& pod) {
   return Unit{};
 }
 
-constexpr std::string_view kNodesChanged =
-    ": device nodes have changed since the container runtime read the CDI spec, which is corrected; the kubelet "
-    "creates the container again";
-
 bool may_run(const nri::Container& container) { return container.state != nri::ContainerState::kStopped; }
 
 }  // namespace
@@ -245,46 +241,46 @@ void Sandboxes::attached(const std::shared_ptr<SandboxSetup>& setup, size_t inde
                                          {"claim", one.claim_text}});
   handlers_.on_attached({one, setup->pod.id, *made});
   if (setup->left() > 0) return;
-  refresh_nodes(setup->pod.uid, setup->deadline - kLastWord,
-                [this, setup](const Result<bool>& changed) { end_setup(setup, changed); });
+  refresh_nodes(setup->pod.uid, setup->is_run, setup->deadline - kLastWord,
+                [this, setup](const Result<Unit>& compared) { end_setup(setup, compared); });
 }
 
-void Sandboxes::refresh_nodes(const std::string& pod_uid, TimePoint until, OnNodes done) {
-  if (!handlers_.refresh_nodes) return done(false);
-  handlers_.refresh_nodes(pod_uid, [this, alive = std::weak_ptr(life_), pod_uid, until,
-                                    done = std::move(done)](Result<bool> changed) mutable {
-    if (alive.expired()) return;
-    const bool is_missing = !changed && changed.error().code == Errc::kBusy;
-    if (!is_missing || ports_.scheduler.now() + kNodesAgain >= until) return done(std::move(changed));
-    const size_t number = next_node_turn_++;
-    node_turns_[number] =
-        ports_.scheduler.after(kNodesAgain, [this, number, pod_uid, until, done = std::move(done)] {
-          const reactor::Ticket own = std::move(node_turns_.extract(number).mapped());
-          refresh_nodes(pod_uid, until, done);
-        });
-  });
+void Sandboxes::refresh_nodes(const std::string& pod_uid, bool is_run, TimePoint until, OnNodes done) {
+  if (!handlers_.refresh_nodes) return done(Unit{});
+  handlers_.refresh_nodes(pod_uid, is_run,
+                          [this, alive = std::weak_ptr(life_), pod_uid, is_run, until,
+                           done = std::move(done)](Result<Unit> compared) mutable {
+                            if (alive.expired()) return;
+                            const bool is_missing = !compared && compared.error().code == Errc::kBusy;
+                            if (!is_missing || ports_.scheduler.now() + kNodesAgain >= until)
+                              return done(std::move(compared));
+                            const size_t number = next_node_turn_++;
+                            node_turns_[number] = ports_.scheduler.after(
+                                kNodesAgain, [this, number, pod_uid, is_run, until, done = std::move(done)] {
+                                  const reactor::Ticket own = std::move(node_turns_.extract(number).mapped());
+                                  refresh_nodes(pod_uid, is_run, until, done);
+                                });
+                          });
 }
 
 void Sandboxes::agree_with_nodes(const nri::PodSandbox& pod, nri::Reply reply, bool is_run) {
   const TimePoint until = reply.deadline() - kLastWord;
-  refresh_nodes(pod.uid, until,
+  refresh_nodes(pod.uid, is_run, until,
                 [this, pod, is_run,
-                 reply = std::make_shared<nri::Reply>(std::move(reply))](const Result<bool>& changed) {
-                  if (changed && (is_run || !*changed)) return (void)reply->agree();
-                  const std::string why =
-                      changed ? named(pod) + std::string(kNodesChanged) : changed.error().what;
+                 reply = std::make_shared<nri::Reply>(std::move(reply))](const Result<Unit>& compared) {
+                  if (compared) {
+                    reply->agree();
+                    return;
+                  }
+                  const std::string why = named(pod) + ": " + compared.error().what;
                   log_rejected(pod, why);
                   if (reply->refuse({Errc::kIo, why}) && is_run) running_->end(pod.id);
                 });
 }
 
-void Sandboxes::end_setup(const std::shared_ptr<SandboxSetup>& setup, const Result<bool>& changed) {
-  if (!changed) return take_down(setup, changed.error().what);
+void Sandboxes::end_setup(const std::shared_ptr<SandboxSetup>& setup, const Result<Unit>& compared) {
+  if (!compared) return take_down(setup, compared.error().what);
   setup->last_word.reset();
-  if (*changed && !setup->is_run) {
-    setup->why = named(setup->pod) + std::string(kNodesChanged);
-    return setup->refuse();
-  }
   if (!setup->reply || !setup->reply->agree())
     return take_down(setup,
                      "the runtime did not wait for the interfaces of " + named(setup->pod) + " any more");

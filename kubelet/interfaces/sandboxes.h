@@ -64,10 +64,11 @@ class Sandboxes final : public nri::Hooks {
     std::function<void(const PeerNetworks& networks)> on_adopted = {};
     /// Another pod uses the claim; `prepared` contains it from then on. Optional.
     std::function<void(const PreparedKey&, const ReservingPod&)> on_pod = {};
-    /// Compares the device nodes of the pod's claims with the host, and changes the CDI specs that name
-    /// others; reports whether it has changed any. kBusy: nodes are missing now. Optional.
-    std::function<void(const std::string& pod_uid, std::function<void(Result<bool>)> done)> refresh_nodes =
-        {};
+    /// Compares the device nodes of the pod's claims with the host. is_run: the runtime starts the sandbox, which
+    /// has no containers yet, so CDI specs that name other nodes may be changed. kBusy: nodes are missing now;
+    /// other errors refuse the call. Optional.
+    std::function<void(const std::string& pod_uid, bool is_run, std::function<void(Result<Unit>)> done)>
+        refresh_nodes = {};
   };
   /// prepared: returns the current claims.
   Sandboxes(SandboxPorts ports, std::function<const PreparedClaims&()> prepared, Handlers handlers);
@@ -108,12 +109,12 @@ class Sandboxes final : public nri::Hooks {
   // Attaches all concurrently; the last one answers the call.
   void attach_all(const std::shared_ptr<SandboxSetup>& setup);
   void attached(const std::shared_ptr<SandboxSetup>& setup, size_t index, Result<cni::Attached> made);
-  using OnNodes = std::function<void(Result<bool> changed)>;
+  using OnNodes = std::function<void(Result<Unit> compared)>;
   // Calls the handler until no node is missing, or until that time.
-  void refresh_nodes(const std::string& pod_uid, TimePoint until, OnNodes done);
+  void refresh_nodes(const std::string& pod_uid, bool is_run, TimePoint until, OnNodes done);
   // The answer of a call whose sandbox has all interfaces.
   void agree_with_nodes(const nri::PodSandbox& pod, nri::Reply reply, bool is_run);
-  void end_setup(const std::shared_ptr<SandboxSetup>& setup, const Result<bool>& changed);
+  void end_setup(const std::shared_ptr<SandboxSetup>& setup, const Result<Unit>& compared);
   // Detaches the interfaces of this call, then refuses it; 50 ms before its deadline at the latest.
   void take_down(const std::shared_ptr<SandboxSetup>& setup, const std::string& why);
   void detach_all(const nri::PodSandbox& pod, nri::Reply reply);

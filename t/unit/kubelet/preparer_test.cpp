@@ -260,10 +260,9 @@ TEST_F(PreparerTest, BindsAndReturnsAFunction) {
   EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
 }
 
-// As from the SR-IOV network device plugin: the operator binds, and no class says so.
-// Two VFs whose uverbs numbers are swapped by a CNI plugin that binds both again. Red when a container gets the node of
-// the other VF.
-TEST_F(PreparerTest, NodesThatChangedAfterThePrepareAreInTheSpecBeforeAContainerIsCreated) {
+// A CNI plugin that binds a VF again changes its uverbs number. Red when a container gets the node of before, the node of another
+// claim, or a second node beside one that the record then forgets.
+TEST_F(PreparerTest, UpdatesTheNodesOfANewSandboxOnly) {
   const auto set = [&](const std::string& pci, const std::string& number) {
     auto& look = node.functions.at(pci).look;
     look.rdma_device = "mlx5_" + number;
@@ -274,9 +273,9 @@ TEST_F(PreparerTest, NodesThatChangedAfterThePrepareAreInTheSpecBeforeAContainer
     for (const auto& one : node.specs.at({kKind, uid}).devices.at(0).edits.nodes) out.push_back(one.path);
     return out;
   };
-  const auto refresh = [&] {
-    std::optional<Result<bool>> out;
-    preparer->refresh_nodes("pod-uid-1", [&](Result<bool> changed) { out = std::move(changed); });
+  const auto refresh = [&](bool is_new_sandbox = true) {
+    std::optional<Result<Unit>> out;
+    preparer->refresh_nodes("pod-uid-1", is_new_sandbox, [&](Result<Unit> done) { out = std::move(done); });
     settle();
     return out.value_or(Error{Errc::kTimeout, "not called"});
   };
@@ -289,19 +288,31 @@ TEST_F(PreparerTest, NodesThatChangedAfterThePrepareAreInTheSpecBeforeAContainer
   ASSERT_EQ(prepare(put(claim(2, "0000-03-00-3")))->error, "");
   const std::string uid = request(text).uid;
   const size_t writes = node.checkpoint_writes;
-  EXPECT_FALSE(refresh().value());
+  EXPECT_TRUE(refresh());
   EXPECT_EQ(node.checkpoint_writes, writes) << "nothing has changed";
 
   set("0000:03:00.2", "3");
-  EXPECT_TRUE(refresh().value());
-  EXPECT_EQ(nodes_of(uid), (std::vector<std::string>{"/dev/infiniband/uverbs3", "/dev/infiniband/rdma_cm"}));
-  EXPECT_FALSE(refresh().value());
+  const auto taken = refresh();
+  ASSERT_FALSE(taken) << "a container of the other claim may have it";
+  EXPECT_NE(taken.error().what.find("device node /dev/infiniband/uverbs3, which containers of ResourceClaim"),
+            std::string::npos)
+      << taken.error().what;
+  set("0000:03:00.2", "5");
+  const auto stale = refresh(false);
+  ASSERT_FALSE(stale) << "containers of the pod have the former one";
+  EXPECT_NE(stale.error().what.find("delete the pod"), std::string::npos) << stale.error().what;
+  EXPECT_EQ(nodes_of(uid), (std::vector<std::string>{"/dev/infiniband/uverbs2", "/dev/infiniband/rdma_cm"}));
+  EXPECT_TRUE(refresh());
+  EXPECT_EQ(nodes_of(uid), (std::vector<std::string>{"/dev/infiniband/uverbs5", "/dev/infiniband/rdma_cm"}));
+  const size_t written = node.checkpoint_writes;
+  EXPECT_TRUE(refresh() && refresh(false));
+  EXPECT_EQ(node.checkpoint_writes, written);
   const auto& env = node.specs.at({kKind, uid}).devices.at(0).edits.env;
-  EXPECT_NE(std::ranges::find(env, "SRIOVNETWORK_0000_03_00_2_RDMA_UVERB=/dev/infiniband/uverbs3"),
+  EXPECT_NE(std::ranges::find(env, "SRIOVNETWORK_0000_03_00_2_RDMA_UVERB=/dev/infiniband/uverbs5"),
             env.end());
   EXPECT_NE(std::ranges::find(env, "PCIDEVICE_INTEL_COM_VF=0000:03:00.2"), env.end()) << "of the claim";
   run();
-  EXPECT_FALSE(refresh().value()) << "the record has them, too";
+  EXPECT_TRUE(refresh(false)) << "the record has them, too";
 
   node.functions.at("0000:03:00.2").look.rdma_nodes.clear();
   const auto gone = refresh();
@@ -310,7 +321,7 @@ TEST_F(PreparerTest, NodesThatChangedAfterThePrepareAreInTheSpecBeforeAContainer
   EXPECT_NE(gone.error().what.find("has lost the nodes of its RDMA device since its claim was prepared"),
             std::string::npos);
   node.functions.erase("0000:03:00.2");
-  EXPECT_FALSE(refresh().value()) << "its health is unhealthy";
+  EXPECT_TRUE(refresh()) << "its health is unhealthy";
 }
 
 // Red when the kubelet hears after a restart that a VF is healthy which was created again below its pod.
@@ -341,14 +352,14 @@ TEST_F(PreparerTest, AVfioNodeThatChangedIsHandedOut) {
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   ASSERT_EQ(prepare(text)->error, "");
   node.functions.at("0000:03:00.2").group = "9";
-  std::optional<Result<bool>> changed;
-  preparer->refresh_nodes("pod-uid-1", [&](Result<bool> one) { changed = std::move(one); });
+  std::optional<Result<Unit>> compared;
+  preparer->refresh_nodes("pod-uid-1", true, [&](Result<Unit> one) { compared = std::move(one); });
   settle();
-  ASSERT_TRUE(changed && *changed);
-  EXPECT_TRUE(changed->value());
+  ASSERT_TRUE(compared && *compared);
   EXPECT_EQ(preparer->prepared().begin()->second.devices.at(0).vfio->group, "9");
 }
 
+// As from the SR-IOV network device plugin: the operator binds, and no class says so.
 TEST_F(PreparerTest, ADeviceOnVfioHasItsNodesWithoutAVfConfig) {
   facts_driver = node.functions.at("0000:03:00.2").driver = "vfio-pci";
   const ClaimText text = put(claim(1, "0000-03-00-2"));

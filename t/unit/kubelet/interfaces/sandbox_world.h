@@ -121,7 +121,7 @@ struct Node {
   std::atomic<bool> cannot_bring_back = false, cannot_restore_names = false;
   std::atomic<bool> cannot_be_prepared = false;
   std::atomic<size_t> brought_back = 0;
-  std::function<Result<bool>()> refresh = {};  // whether nodes have changed
+  std::function<Result<Unit>(bool is_run)> refresh = {};
   size_t refreshed = 0;
   std::atomic<bool> has_address_of_plugin = false;  // that of plugin(), which sandboxes get
 };
@@ -207,9 +207,9 @@ struct Daemon {
              .on_pod = [&node](const PreparedKey& claim,
                                const ReservingPod& pod) { node.prepared.at(claim).pods.push_back(pod); },
              .refresh_nodes =
-                 [&node](const std::string&, const std::function<void(Result<bool>)>& done) {
+                 [&node](const std::string&, bool is_run, const std::function<void(Result<Unit>)>& done) {
                    ++node.refreshed;
-                   done(node.refresh ? node.refresh() : Result<bool>(false));
+                   done(node.refresh ? node.refresh(is_run) : Result<Unit>(Unit{}));
                  }}) {
     attachments.start([this] { is_ready = true; });
   }

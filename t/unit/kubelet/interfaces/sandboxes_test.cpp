@@ -97,14 +97,14 @@ TEST_F(SandboxesTest, NodesAreComparedAfterAddBeforeASandboxIsAgreedTo) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
   Lines calls_before;
-  world.node.refresh = [&]() -> Result<bool> {
+  world.node.refresh = [&](bool is_run) -> Result<Unit> {
+    if (!is_run) return Error{Errc::kInvalid, "its pod got other nodes"};
     calls_before = world.node.calls();
-    return true;
+    return Unit{};
   };
   EXPECT_EQ(world.run("a"), "");
   EXPECT_EQ(calls_before, (Lines{"ADD a net1"}));
-  EXPECT_NE(world.create("a").find("device nodes have changed since the container runtime read the CDI spec"),
-            std::string::npos);
+  EXPECT_NE(world.create("a").find("its pod got other nodes"), std::string::npos);
   world.node.refresh = nullptr;
   EXPECT_EQ(world.create("a"), "");
   EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1"})) << "interfaces stay";
@@ -114,8 +114,8 @@ TEST_F(SandboxesTest, NodesThatAreMissingAreAwaitedUntilTheRuntimesTimeAndNamed)
   World world(*this);
   world.node.prepare("uid-a", "net1");
   size_t missing = 2;
-  world.node.refresh = [&]() -> Result<bool> {
-    if (missing == 0) return true;
+  world.node.refresh = [&](bool) -> Result<Unit> {
+    if (missing == 0) return Unit{};
     --missing;
     return Error{Errc::kBusy, "device node-a/dev-net1 has lost its nodes"};
   };
@@ -126,7 +126,7 @@ TEST_F(SandboxesTest, NodesThatAreMissingAreAwaitedUntilTheRuntimesTimeAndNamed)
 TEST_F(SandboxesTest, ASandboxWhoseNodesStayMissingIsRefusedAndLosesItsInterfaces) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
-  world.node.refresh = []() -> Result<bool> {
+  world.node.refresh = [](bool) -> Result<Unit> {
     return Error{Errc::kBusy, "device node-a/dev-net1 has lost its nodes"};
   };
   EXPECT_NE(world.run("a", Millis{600}).find("device node-a/dev-net1 has lost its nodes"), std::string::npos);
