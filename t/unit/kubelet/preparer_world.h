@@ -99,16 +99,17 @@ class PreparerWorld : public testing::Test {
     return {"ns", text.name, object ? std::string(object->find("metadata")->text("uid")) : text.uid};
   }
   std::optional<PrepareAnswer> prepare(const ClaimText& text, const std::string& driver = kSriov) {
-    std::optional<PrepareAnswer> answer;
-    preparer->prepare(driver, request(text), [&](PrepareAnswer one) { answer = std::move(one); });
+    const auto answer = std::make_shared<std::optional<PrepareAnswer>>();  // it may come after this call
+    preparer->prepare(driver, request(text), [answer](PrepareAnswer one) { *answer = std::move(one); });
     settle();
-    return answer;
+    return *answer;
   }
   std::optional<std::string> unprepare(const PrepareRequest& claim) {
-    std::optional<std::string> problem;
-    preparer->unprepare(kSriov, claim, [&](std::string one) { problem = std::move(one); });
+    const auto problem =
+        std::make_shared<std::optional<std::string>>();  // the answer may come after this call
+    preparer->unprepare(kSriov, claim, [problem](std::string one) { *problem = std::move(one); });
     settle();
-    return problem;
+    return *problem;
   }
   // Begins a prepare, or an unprepare, and kills the daemon before the call's step number `step` (0: the first). Returns
   // whether it was killed; a call of fewer steps completes.
