@@ -364,7 +364,7 @@ class Parser {
     lexer_.next();
     if (kind == Token::kDouble) {
       const auto value = to_double(digits);  // 0 where it is too small
-      if (!value) return wrong(offset, digits + " is no number that fits 64 bits");
+      if (!value) return wrong(offset, digits + " is not a number that fits 64 bits");
       return literal(Value::of(is_negative ? -*value : *value), offset);
     }
     const bool is_hex = digits.starts_with("0x");

@@ -220,7 +220,7 @@ bool record_host(daemon::HostProcess& process, Snapshot& out) {
 
 int snapshot(const config::Options& options) {
   if (options.arguments[0] == "-" && ::isatty(STDOUT_FILENO) != 0) {
-    daemon::complain("a snapshot is no text for a terminal: name a file");
+    daemon::complain("a snapshot is not text for a terminal: name a file");
     return daemon::kExitError;
   }
   auto process = open_process(options);
@@ -246,7 +246,7 @@ int snapshot(const config::Options& options) {
     read = snapshot::decode(bytes);
   }
   if (!read) {
-    daemon::complain("it could not be read again: " + read.error().what + (options.raw ? "" : "; say --raw"));
+    daemon::complain("it could not be read again: " + read.error().what + (options.raw ? "" : "; use --raw"));
     return (*process)->leave(daemon::kExitError);
   }
   const std::string& to = options.arguments[0];

@@ -135,7 +135,7 @@ constexpr CommandInfo kCommands[] = {
      .summary = "Show live the allocation of each node.",
      .description =
          "Nodes sorted by allocation, updated on change; q or Ctrl-C ends it. With --once, or if standard "
-         "output is no terminal, one table. Exit status 0: success. 1: the cluster cannot be read."},
+         "output is not a terminal, one table. Exit status 0: success. 1: the cluster cannot be read."},
     {.id = Command::kPage,
      .name = "page",
      .programs = kOnWorkstation,

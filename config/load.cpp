@@ -275,8 +275,8 @@ void check_flags(Program program, const CommandInfo& command, const std::vector<
                  Problems& problems) {
   for (const Setting& flag : flags) {
     if (takes(command, *flag.option)) continue;
-    problems.push_back(flag.where + ": is no option of " + std::string(command.name) + "; it belongs to " +
-                       join(takers(program, *flag.option), ", "));
+    problems.push_back(flag.where + ": is not an option of " + std::string(command.name) +
+                       "; it belongs to " + join(takers(program, *flag.option), ", "));
   }
 }
 
@@ -455,14 +455,14 @@ Loaded help_about(Program program, std::string_view command) {
 std::string no_command(Program program, std::string_view word) {
   const CommandInfo* foreign = find_command(word);
   if (foreign == nullptr)
-    return in_quotes(word) + " is no command" + did_you_mean(word, command_names(program)) +
+    return in_quotes(word) + " is not a command" + did_you_mean(word, command_names(program)) +
            see_help(program);
   std::vector<std::string> others;
   for (const ProgramInfo& other : program_table())
     if (has_command(other.id, *foreign))
       others.push_back("run \"" + std::string(other.invocation) + " " + std::string(word) + "\" " +
                        std::string(other.place) + " (package " + std::string(other.name) + ")");
-  return in_quotes(word) + " is no command of " + std::string(info_of(program).name) + "; " +
+  return in_quotes(word) + " is not a command of " + std::string(info_of(program).name) + "; " +
          join(others, ", or ");
 }
 

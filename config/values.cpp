@@ -176,10 +176,10 @@ std::string parse_node_labels(std::string_view text, std::map<std::string, std::
     if (equals == std::string_view::npos) return in_quotes(pair) + " has no '='; write key=value,key2=value2";
     const std::string_view key = pair.substr(0, equals), word = pair.substr(equals + 1);
     if (!kube::is_label_key(key))
-      return in_quotes(key) + " is no label key: [DNS name/]letters, digits, '-', '_', '.'";
+      return in_quotes(key) + " is not a label key: [DNS name/]letters, digits, '-', '_', '.'";
     if (!kube::is_label_value(word))
       return "the value " + in_quotes(word) + " of " + std::string(key) +
-             " is no label value: at most 63 letters, digits, '-', '_', '.', the first and last a letter or "
+             " is not a label value: at most 63 letters, digits, '-', '_', '.', the first and last a letter or "
              "digit";
     if (!labels.emplace(key, word).second) return in_quotes(key) + " is there twice";
     if (labels.size() > kNodeLabelsMax) return "more than " + std::to_string(kNodeLabelsMax) + " labels";
@@ -278,7 +278,7 @@ std::string parse_kinds(std::string_view text, std::set<std::string>& value) {
     const auto kind =
         std::find_if(kKinds.begin(), kKinds.end(), [&](auto k) { return lower(k) == lower(word); });
     if (kind == kKinds.end())
-      return in_quotes(word) + " is no kind that sliced watches" +
+      return in_quotes(word) + " is not a kind that sliced watches" +
              remark(word, {kKinds.begin(), kKinds.end()});
     kinds.emplace(*kind);
   }
@@ -313,8 +313,8 @@ std::string parse_configure(std::string_view text, std::set<std::string>& value)
   }
   for (const std::string_view word : split(text, ',')) {
     if (std::find(kConfigurable.begin(), kConfigurable.end(), word) == kConfigurable.end())
-      return in_quotes(word) + " is no setting that sliced configures; expected " + std::string(kAdminMac) +
-             remark(word, {kConfigurable.begin(), kConfigurable.end()});
+      return in_quotes(word) + " is not a setting that sliced configures; expected " +
+             std::string(kAdminMac) + remark(word, {kConfigurable.begin(), kConfigurable.end()});
     words.emplace(word);
   }
   value = std::move(words);

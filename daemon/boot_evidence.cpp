@@ -15,7 +15,7 @@ constexpr Millis kNoteMax{5'000};
 
 }  // namespace
 
-// Only the daemon with the interlock writes it. A file that cannot be read is no evidence.
+// Only the daemon with the interlock writes it. A file that cannot be read is not evidence.
 NodeStateSource::Boot boot_of(HostProcess& process, const config::Options& options) {
   NodeStateSource::Boot out{.uptime = uptime_of(process.host)};
   const std::string directory = runtime_directory(options);

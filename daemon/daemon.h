@@ -85,7 +85,7 @@ class Daemon final : private ClusterEvents {
   /// Pins the facts of a device from before `by` got it, until let_go(). Decisions use the pinned facts.
   void hold(const std::string& by, const hotplug::HostDevice& facts) {
     state_.readiness.hold(facts.id.text);
-    if (held_.hold(by, facts)) decide_before_writing("it is known what pods have");
+    if (held_.hold(by, facts)) decide_before_writing("the devices of running pods are known");
   }
   /// The facts stay pinned until the host reports the same again, at most HeldHost::kReturnMax.
   void let_go(const std::string& by) {

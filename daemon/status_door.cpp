@@ -332,7 +332,7 @@ status::Report StatusDoor::report() const {
   out.dropped_fields = daemon_.dropped_fields();
   if (!out.is_serving)
     out.stands_by_for = !plugin.other.empty()     ? "another program serves " + plugin.other
-                        : locks_.acquired()       ? "it is read what pods have"
+                        : locks_.acquired()       ? "the devices of running pods are being read"
                         : locks_.holder().empty() ? "the lock of this driver and node"
                                                   : "another instance is active (" + locks_.holder() + ")";
   return out;

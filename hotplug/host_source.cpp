@@ -111,7 +111,7 @@ void HostSource::rescan(std::string why, OnRescanned on_rescanned) {
 
 void HostSource::recover_sticky(std::vector<RecoveredNetdev> recovered) {
   book_.recover_sticky(std::move(recovered));
-  if (has_reported_) assemble("netdevs recovered from what was published", marks_.changes, false);
+  if (has_reported_) assemble("netdevs recovered from published slices", marks_.changes, false);
 }
 
 // Readings.
@@ -520,7 +520,7 @@ void HostSource::look_again_later() {
       if (!is_well(entry)) marks_.touched.netdevs.insert(entry.first);
     for (const auto* unread : {&readings_.settings_unread, &readings_.pkeys_unread})
       for (const auto& entry : *unread) marks_.touched.functions.insert(entry.first);
-    if (!marks_.is_empty()) mark("what could not be read");
+    if (!marks_.is_empty()) mark("retry of facts that could not be read");
   });
   look_again_delay_ = std::min(look_again_delay_ * 2, kRetryDelayMax);
 }
@@ -541,7 +541,7 @@ void HostSource::ask_now(std::set<PciAddress> pfs, std::function<void()> on_answ
   for (const PciAddress& pf : pfs)
     if (awaited_.emplace(pf, ports_.scheduler.now()).second)
       is_any = true, marks_.touched.functions.insert(pf);
-  if (is_any) mark("what policies begin to ask of PFs");
+  if (is_any) mark("PF facts that policies need now");
 }
 
 void HostSource::note_answer(const PciAddress& pf, TimePoint asked_at) {
@@ -568,7 +568,7 @@ void HostSource::arm_ask_again() {
   if (asked_again_.empty()) return;
   ask_again_ = ports_.scheduler.after(ask_again_delay_, [this] {
     marks_.touched.functions.insert(asked_again_.begin(), asked_again_.end());
-    mark("what VFs wait for");
+    mark("retry of PF facts that VFs wait for");
     ask_again_delay_ = std::min(ask_again_delay_ * 2, ask_again_max_);
     arm_ask_again();
   });

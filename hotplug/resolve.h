@@ -90,7 +90,7 @@ struct PortFacts {
 /// by their names, "3" if it has a switch id.
 bool represents_function(const PortFacts& port);
 /// Returns whether the interface is a representor of any kind. In addition to represents_function(): each
-/// other port of a switch that is no uplink, such as a representor of another host's PF ("c1pf0").
+/// other port of a switch that is not an uplink, such as a representor of another host's PF ("c1pf0").
 bool is_representor(const PortFacts& port);
 /// Returns Netdev::port_flavour.
 std::string_view port_flavour(std::string_view port_name, std::string_view switch_id);

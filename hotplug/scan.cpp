@@ -19,7 +19,7 @@ constexpr const char* kRdmaDevicesDir = "sys/class/infiniband";
 constexpr const char* kVdpaDevicesDir = "sys/bus/vdpa/devices";
 constexpr const char* kAuxiliariesDir = "sys/bus/auxiliary/devices";
 
-// Returns the names below dir with the links' targets. A missing directory is empty, which is no error (a
+// Returns the names below dir with the links' targets. A missing directory is empty, which is not an error (a
 // machine without PCI, a namespace without interfaces, no RDMA module).
 std::vector<std::pair<std::string, std::string>> list_links(const HostView& host, const char* dir,
                                                             HostReadings& readings) {

@@ -82,11 +82,11 @@ struct RequestDecoder::State : HeadState {
     if (parser.http_major != 1 || parser.http_minor > 1)
       return refuse(505, "only HTTP/1.0 and HTTP/1.1 are supported");
     request.method = llhttp_method_name(static_cast<llhttp_method_t>(parser.method));
-    if (parser.method == HTTP_CONNECT) return refuse(501, "this is no proxy");
+    if (parser.method == HTTP_CONNECT) return refuse(501, "this is not a proxy");
     if (const int refused = find_host(); refused != 0) return refused;
     split_absolute(request);
     const bool is_asterisk = request.target == "*" && parser.method == HTTP_OPTIONS;
-    if (!is_asterisk && !request.target.starts_with('/')) return refuse(400, "the target is no path");
+    if (!is_asterisk && !request.target.starts_with('/')) return refuse(400, "the target is not a path");
     if (const std::string* coding = request.header("transfer-encoding")) {
       if (head.is_http10) return refuse(400, "HTTP/1.0 has no Transfer-Encoding");
       if (lower(*coding) != "chunked") return refuse(501, "the only transfer coding known here is chunked");

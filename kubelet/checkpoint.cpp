@@ -368,7 +368,7 @@ constexpr std::string_view kNetworkAt = "#";
 Error checkpoint_error(const std::string& what) { return {Errc::kInvalid, "checkpoint: " + what}; }
 
 Result<Unit> read_claims(const Json& list, PreparedClaims& out) {
-  if (list.array() == nullptr) return checkpoint_error("claims is no list");
+  if (list.array() == nullptr) return checkpoint_error("claims is not a list");
   if (list.array()->size() > kCheckpointClaimsMax)
     return Error{Errc::kTooLarge,
                  "checkpoint: it has more than " + std::to_string(kCheckpointClaimsMax) + " claims"};

@@ -75,8 +75,8 @@ Result<BindOrder> decode_order(const std::vector<std::string>& arguments) {
     // The driver's name becomes part of a sysfs path.
     if (!hotplug::PciAddress::decode(pci) || driver.find('/') != std::string::npos || parts.size() > 4 ||
         !(mac.empty() || mac == kNoMac || decode_mac(mac)) || !(own.empty() || decode_mac(own)))
-      return Error{Errc::kInvalid,
-                   in_quotes(arguments[i], 64) + " is no function: expected ADDRESS=DRIVER[=MAC[=OWN-MAC]]"};
+      return Error{Errc::kInvalid, in_quotes(arguments[i], 64) +
+                                       " is not a function: expected ADDRESS=DRIVER[=MAC[=OWN-MAC]]"};
     PreparedDevice device{.pci = pci, .vfio = VfioBinding{driver, "", mac}};
     if (!own.empty()) device.held.emplace().netdev = hotplug::Netdev{.mac = own};
     out.devices.push_back(std::move(device));

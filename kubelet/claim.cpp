@@ -112,7 +112,7 @@ Result<AllocatedConfig> read_config(const Json& one, std::string path) {
   if (!requests) return requests.error();
   for (const Json& request : **requests) {
     if (request.string() == nullptr)
-      return claim_error(config.path + ".requests", "has an entry that is no string");
+      return claim_error(config.path + ".requests", "has an entry that is not a string");
     config.requests.push_back(*request.string());
   }
   const Json* opaque = one.find("opaque");
@@ -161,7 +161,7 @@ Result<Unit> read_consumers(const Json& reserved, Claim& out) {
 
 Result<Unit> read_allocation(const Json& allocation, Claim& out) {
   if (allocation.is_null()) return Unit{};
-  if (allocation.object() == nullptr) return claim_error("status.allocation", "is no map");
+  if (allocation.object() == nullptr) return claim_error("status.allocation", "is not a map");
   out.is_allocated = true;
   if (const Json* selector = allocation.find("nodeSelector"); selector != nullptr && !selector->is_null()) {
     kube::FieldProblems problems;

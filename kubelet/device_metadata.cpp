@@ -34,7 +34,7 @@ std::string base_of(const RequestMetadata& metadata) { return main_request(metad
 Result<Unit> check(const RequestMetadata& metadata) {
   const auto invalid = [](const char* what, const std::string& name) {
     return Error{Errc::kInvalid, "device metadata: " + std::string(what) + " is " + in_quotes(name, 64) +
-                                     ", which is no name of Kubernetes' and no part of a path"};
+                                     ", which is not a name of Kubernetes' and no part of a path"};
   };
   if (!kube::is_dns_label(metadata.namespace_)) return invalid("the namespace", metadata.namespace_);
   if (!kube::is_dns_subdomain(metadata.claim)) return invalid("the claim's name", metadata.claim);

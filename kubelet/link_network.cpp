@@ -208,7 +208,8 @@ std::string rule_text(const NetworkRule& rule) {
 Result<Unit> add_address(int network_namespace, const LinkAddress& address, bool detects_duplicates) {
   const auto ip = IpPrefix::decode(address.address);
   if (!ip)
-    return Error{Errc::kInvalid, in_quotes(address.address, 64) + " is no IP address with a prefix length"};
+    return Error{Errc::kInvalid,
+                 in_quotes(address.address, 64) + " is not an IP address with a prefix length"};
   const bool is_ipv6 = ip->address.is_ipv6();
   ifaddrmsg info{};
   info.ifa_family = is_ipv6 ? AF_INET6 : AF_INET;
@@ -270,7 +271,7 @@ Result<bool> remove_rule(int network_namespace, const NetworkRule& rule) {
 
 Result<Unit> set_neighbor(int network_namespace, const LinkNeighbor& neighbor) {
   const auto address = IpAddress::decode(neighbor.address);
-  if (!address) return Error{Errc::kInvalid, in_quotes(neighbor.address, 64) + " is no IP address"};
+  if (!address) return Error{Errc::kInvalid, in_quotes(neighbor.address, 64) + " is not an IP address"};
   ndmsg info{};
   info.ndm_family = address->is_ipv6() ? AF_INET6 : AF_INET;
   info.ndm_ifindex = neighbor.ifindex;

@@ -65,7 +65,7 @@ Result<std::string> name(const Json& entry, const char* key) {
   const Json* at = entry.find(key);
   if (at == nullptr) return annotation_error(std::string(key) + " is missing");
   if (at->string() == nullptr || at->string()->empty())
-    return annotation_error(std::string(key) + " is no name: expected a string");
+    return annotation_error(std::string(key) + " is not a name: expected a string");
   return *at->string();
 }
 
@@ -130,7 +130,7 @@ Result<Unit> give(const Entry& entry, Claim& claim) {
     device.mac = entry.macs[given++];
   }
   if (given == 0)
-    return annotation_error("requestName is no request of " + escaped(claim.name) + " that has a device");
+    return annotation_error("requestName is not a request of " + escaped(claim.name) + " that has a device");
   if (given < entry.macs.size())
     return annotation_error("it has " + std::to_string(entry.macs.size()) + " addresses for " +
                             std::to_string(given) + " devices");
@@ -173,7 +173,7 @@ Result<std::string> decode_mac(std::string_view text) {
     if (i == 0 && (*byte & 1) != 0) return no("is a multicast address, which no interface has");
     is_zero &= *byte == 0;
   }
-  if (is_zero) return no("is no interface's");
+  if (is_zero) return no("is not an interface's");
   return out;
 }
 
@@ -190,7 +190,7 @@ Result<Unit> read_macs(std::string_view pod, const ReservingPod& whom, const std
                                       ", which the claim is reserved for: another pod has the name now"};
   if (annotation->is_null()) return Unit{};
   const std::string where = who + ": metadata.annotations[" + key + "]";
-  if (annotation->string() == nullptr) return Error{Errc::kInvalid, where + " is no string"};
+  if (annotation->string() == nullptr) return Error{Errc::kInvalid, where + " is not a string"};
   const auto list = kube::decode_json(*annotation->string(), kAnnotationLimits);
   if (!list)
     return Error{list.error().code,

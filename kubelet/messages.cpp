@@ -89,15 +89,15 @@ Result<std::vector<CalledClaim>> decode_claims(std::string_view bytes) {
                            uid = bytes_of(claim.uid);
     const std::string at = "claims[" + std::to_string(i) + "].";
     // The UID is a key of the answer, and gRPC peers accept only UTF-8 strings.
-    if (!is_utf8(uid)) return Error{Errc::kInvalid, at + "uid: " + in_quotes(uid) + " is no UTF-8"};
+    if (!is_utf8(uid)) return Error{Errc::kInvalid, at + "uid: " + in_quotes(uid) + " is not UTF-8"};
     CalledClaim called{
         .claim = {.namespace_ = std::string(space), .name = std::string(name), .uid = std::string(uid)},
         .error = {}};
     if (!kube::is_dns_label(space))
-      called.error = at + "namespace: " + in_quotes(space) + " is no name of a namespace";
+      called.error = at + "namespace: " + in_quotes(space) + " is not a name of a namespace";
     if (!kube::is_dns_subdomain(name))
-      called.error = at + "name: " + in_quotes(name) + " is no name of a ResourceClaim";
-    if (!is_uid(uid)) called.error = at + "uid: " + in_quotes(uid) + " is no UID";
+      called.error = at + "name: " + in_quotes(name) + " is not a name of a ResourceClaim";
+    if (!is_uid(uid)) called.error = at + "uid: " + in_quotes(uid) + " is not a UID";
     const auto [twin, is_first] = by_uid.try_emplace(uid, claims.size());
     if (is_first) {
       claims.push_back(std::move(called));

@@ -23,7 +23,7 @@ class MetadataFiles {
   /// because a container has mounted it. A file of another claim is replaced; its containers keep the old
   /// one.
   Result<Unit> write(const RequestMetadata& metadata) const;
-  /// Removes the file and its empty folders. A missing file, or one of another claim, is no error.
+  /// Removes the file and its empty folders. A missing file, or one of another claim, is not an error.
   Result<Unit> remove(const MetadataFile& file) const;
   /// Returns the driver's files, sorted. Other files are ignored.
   Result<std::vector<MetadataFile>> list(const std::string& driver) const;

@@ -71,7 +71,7 @@ Result<NativeSysctl> sysctl_in(const std::string& name, const Json& value, const
     for (const AllowedSysctl& one : kAllowedSysctls) names.push_back(one.name);
     const std::string near = nearest(name, names);
     return Error{Errc::kInvalid,
-                 at + " is no sysctl that network sets; " +
+                 at + " is not a sysctl that network sets; " +
                      (near.empty() ? "expected one of the list in docs/pods.md, such as "
                                      "net.ipv4.conf.IFNAME.arp_ignore, with IFNAME for the interface"
                                    : "did you mean " + near + "?")};

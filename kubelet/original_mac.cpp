@@ -74,7 +74,7 @@ std::string unknown_mac_text(const OriginalMac& one) {
 
 Result<std::string> OriginalMacFiles::path_of(const std::string& pci) const {
   if (hotplug::PciAddress::decode(pci)) return directory_ + "/" + pci + std::string(kEnd);
-  return Error{Errc::kInvalid, in_quotes(pci, 64) + " is no PCI address"};
+  return Error{Errc::kInvalid, in_quotes(pci, 64) + " is not a PCI address"};
 }
 
 Result<std::vector<OriginalMac>> OriginalMacFiles::read() const {

@@ -54,7 +54,7 @@ class OriginalMacFiles {
   Result<std::vector<OriginalMac>> read() const;
   /// Writes and syncs. Errors: kInvalid for a text that is not a PCI address, kDenied, kIo.
   Result<Unit> write(const OriginalMac& value) const;
-  /// A missing file is no error.
+  /// A missing file is not an error.
   Result<Unit> remove(const std::string& pci) const;
   /// Removes temporary files that a killed writer left. Requires: no writer runs.
   Result<Unit> remove_temporaries() const;

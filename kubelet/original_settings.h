@@ -104,7 +104,7 @@ class OriginalSettingsFiles {
   Result<std::vector<OriginalSettings>> read() const;
   /// Writes and syncs. Errors: kInvalid for a text that names no device, kDenied, kIo.
   Result<Unit> write(const OriginalSettings& value) const;
-  /// A missing file is no error.
+  /// A missing file is not an error.
   Result<Unit> remove(const std::string& device) const;
   /// Removes temporary files that a killed writer left. Requires: no writer runs.
   Result<Unit> remove_temporaries() const;

@@ -96,7 +96,8 @@ Result<PreparedClaim> claim_in(const std::string& pod, const std::string& uid, c
                     .pods = {{"", pod}},
                     .is_complete = true,
                     .cdi_pod_id = pod};
-  if (devices.array() == nullptr) return peer_error("claim " + in_quotes(uid, 64) + " is no list of devices");
+  if (devices.array() == nullptr)
+    return peer_error("claim " + in_quotes(uid, 64) + " is not a list of devices");
   for (const Json& one : *devices.array()) {
     auto device = device_in(one);
     if (!device)
@@ -151,9 +152,10 @@ Result<PreparedClaims> decode_peer_checkpoint(std::string_view text) {
   PreparedClaims out;
   const Json* pods = value->find({"v1", "preparedClaimsByPodUID"});
   if (pods == nullptr || pods->is_null()) return out;
-  if (pods->object() == nullptr) return peer_error("v1.preparedClaimsByPodUID is no map");
+  if (pods->object() == nullptr) return peer_error("v1.preparedClaimsByPodUID is not a map");
   for (const auto& [pod, claims] : *pods->object()) {
-    if (claims.object() == nullptr) return peer_error("pod " + in_quotes(pod, 64) + " is no map of claims");
+    if (claims.object() == nullptr)
+      return peer_error("pod " + in_quotes(pod, 64) + " is not a map of claims");
     for (const auto& [uid, devices] : *claims.object()) {
       if (devices.is_null() || (devices.array() != nullptr && devices.array()->empty())) continue;
       auto claim = claim_in(pod, uid, devices);

@@ -83,7 +83,7 @@ Result<Unit> check_vfio(const PreparedDevice& device, const std::string& where) 
                  where + ": driver is vfio-pci, and adminAccess binds no driver: remove driver"};
   if (device.pci.empty())
     return Error{Errc::kInvalid, where + ": driver is vfio-pci, and " + escaped(device.device) +
-                                     " is no PCI function: leave out driver"};
+                                     " is not a PCI function: leave out driver"};
   if (!device.holding.is_exclusive || !device.share_id.empty())
     return Error{Errc::kInvalid, where + ": driver is vfio-pci, and " + escaped(device.device) +
                                      " is a shared device: others would lose it"};
@@ -132,7 +132,7 @@ Result<Unit> check_network_type(const PreparedDevice& device, const KnownEntry& 
   if (!is_shared && network.makes_link())
     return refused(" is an exclusive device, whose interface moves into the pod: leave out type");
   if (network.type == "bridgePort" && !is_bridge)
-    return refused(" is no bridge: set type to macvlan, ipvlan or vlan");
+    return refused(" is not a bridge: set type to macvlan, ipvlan or vlan");
   if (!network.rdma.empty() && known.device.rdma_device.empty())
     return Error{Errc::kInvalid, where + ": network.rdma is " + network.rdma + ", and " +
                                      escaped(device.device) + " has no RDMA device: leave it out"};
@@ -171,7 +171,7 @@ Result<Unit> check_vf_settings(const PreparedDevice& device, const KnownEntry& k
   };
   for (const NativeVfSetting& one : native_vf_settings(device.config.network->vf))
     if (device.identity.pf.empty() && !device.config.network->makes_link())
-      return refused(one, escaped(device.device) + " is no VF, whose PF could set it: leave it out");
+      return refused(one, escaped(device.device) + " is not a VF, whose PF could set it: leave it out");
   const hotplug::VfConfig& of_claim = device.config.vf_of_claim;
   for (const NativeVfSetting& one : native_vf_settings(of_claim))
     if (const std::string why =
@@ -195,7 +195,7 @@ Result<Unit> check_mac(const PreparedDevice& device, const KnownEntry& known, co
                                      " is an InfiniBand device, which has a GUID: leave out the address"};
   if (device.vfio && device.identity.pf.empty())
     return Error{Errc::kInvalid, where + ": the pod requests MAC address " + device.mac + ", and " +
-                                     escaped(device.device) + " is no VF, whose PF could set it"};
+                                     escaped(device.device) + " is not a VF, whose PF could set it"};
   if (device.vfio && known.vf_settings &&
       std::find(known.vf_settings->begin(), known.vf_settings->end(), "mac") == known.vf_settings->end())
     return Error{Errc::kInvalid, where + ": the pod requests MAC address " + device.mac +

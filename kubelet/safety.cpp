@@ -115,7 +115,7 @@ std::set<std::string> rdma_nodes_of(const std::vector<std::string>& paths) {
   return out;
 }
 
-// An unknown original fact is no difference.
+// An unknown original fact is not a difference.
 bool differs(const std::string& before, const std::string& now) { return !before.empty() && before != now; }
 
 }  // namespace

@@ -76,7 +76,7 @@ Result<Unit> make_folder(const std::string& folder) {
   if (!failed && std::filesystem::is_directory(folder, failed)) return Unit{};
   const bool is_denied = failed == std::errc::permission_denied;
   return Error{is_denied ? Errc::kDenied : Errc::kIo,
-               escaped(folder) + ": " + (failed ? failed.message() : "is no directory")};
+               escaped(folder) + ": " + (failed ? failed.message() : "is not a directory")};
 }
 
 }  // namespace sliced::kubelet

@@ -111,7 +111,7 @@ Result<VfOfInterface> uplink_interface_of_pf(const hotplug::HostView& view, cons
 
 Result<VfOfInterface> find_vf(const hotplug::HostView& view, const std::string& pci) {
   const std::string pf = pf_of_vf(view, pci);
-  if (pf.empty()) return Error{Errc::kNotFound, "it is no VF, or gone"};
+  if (pf.empty()) return Error{Errc::kNotFound, "it is not a VF, or gone"};
   int number = -1;
   for (const auto& [index, vf] : vfs_of_pf(view, pf))
     if (vf == pci) number = index;

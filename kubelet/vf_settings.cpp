@@ -307,9 +307,12 @@ Result<Unit> apply_vf_settings(const VfSettingsKernel& kernel, const VfOfInterfa
   };
   const OwnAddresses none;
   const VfWrite write{
-      kernel,     vf,
-      none,       "VF " + std::to_string(vf.index) + " of its PF: ",
-      "expected", ": leave out what the PF's driver does not support, or select a device of another PF"};
+      kernel,
+      vf,
+      none,
+      "VF " + std::to_string(vf.index) + " of its PF: ",
+      "expected",
+      ": leave out settings that the PF's driver does not support, or select a device of another PF"};
   return write.run(target_of, [] { return Result<Unit>(Unit{}); });
 }
 

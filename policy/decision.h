@@ -18,7 +18,7 @@
 
 namespace sliced::policy {
 
-/// Devices that wait for the same readiness condition. The wait ends without an edit and is no problem of a
+/// Devices that wait for the same readiness condition. The wait ends without an edit and is not a problem of a
 /// policy.
 struct UnreadyDevices {
   size_t count = 0;

@@ -9,7 +9,7 @@ std::string full_key(const std::string& key, const std::string& driver) {
 Result<kube::AttributeValue> decode_given_attribute(const std::string& key, const kube::Json& value,
                                                     bool reserved) {
   if (!kube::is_qualified_name(key))
-    return Error{Errc::kInvalid, "is no attribute name; expected DOMAIN/IDENTIFIER or IDENTIFIER"};
+    return Error{Errc::kInvalid, "is not an attribute name; expected DOMAIN/IDENTIFIER or IDENTIFIER"};
   if (reserved)
     return Error{Errc::kInvalid, "is published by the daemon itself and cannot be set; choose another name"};
   auto decoded = kube::decode_attribute(value);

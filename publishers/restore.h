@@ -21,7 +21,7 @@ struct OwnSlices {
 
 /// Returns the pools whose record of withdrawn entries may be incomplete at the start: those of which a slice
 /// is missing or cannot be decoded. A node with DeviceExposurePolicies always has a slice of its pool of
-/// links (interfaces that are no PCI function). Without it, the record of the SR-IOV driver is unverified,
+/// links (interfaces that are not PCI functions). Without it, the record of the SR-IOV driver is unverified,
 /// too.
 policy::UnverifiedRecords find_unverified(const OwnSlices& slices);
 

@@ -43,7 +43,7 @@ struct ChildResult {
 /// a grandchild may keep them open. The rest of the group is killed then.
 /// Deadline:  counts from start(). SIGTERM first, SIGKILL after kill_after; timed_out is then set, and the
 /// exit status results from the signal.
-/// Input:     written as the program reads it, then closed; unread input is no error.
+/// Input:     written as the program reads it, then closed; unread input is not an error.
 class Child {
  public:
   using OnExit = std::function<void(ChildResult)>;

@@ -172,7 +172,7 @@ Result<std::string> read_whole(const std::string& path, size_t size_max) {
   if (!file) return failed("open", path);
   struct stat found{};
   if (::fstat(file.get(), &found) != 0) return failed("look at", path);
-  if (!S_ISREG(found.st_mode)) return Error{Errc::kInvalid, "read " + path + ": it is no regular file"};
+  if (!S_ISREG(found.st_mode)) return Error{Errc::kInvalid, "read " + path + ": it is not a regular file"};
   std::string text;
   std::array<char, 16384> piece;
   while (true) {

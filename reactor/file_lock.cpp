@@ -56,7 +56,7 @@ Result<Descriptor> open_private_directory(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return system_error("create directory " + path);
   Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!directory && (errno == ELOOP || errno == ENOTDIR))
-    return Error{Errc::kDenied, path + " is no directory (symbolic links are not followed): remove it"};
+    return Error{Errc::kDenied, path + " is not a directory (symbolic links are not followed): remove it"};
   if (!directory) return system_error("open directory " + path);
   struct stat found{};
   if (::fstat(directory.get(), &found) != 0) return system_error("stat " + path);
@@ -112,7 +112,7 @@ struct FileLock::State {
     if (!opened) return system_error("open " + path);
     struct stat locked{}, there{};
     if (::fstat(opened.get(), &locked) != 0) return system_error("stat " + path);
-    if (!S_ISREG(locked.st_mode)) return Error{Errc::kDenied, path + " is no regular file: remove it"};
+    if (!S_ISREG(locked.st_mode)) return Error{Errc::kDenied, path + " is not a regular file: remove it"};
     // Opening the file, also for reading, suffices to lock it: members of the directory's group could.
     if (locked.st_uid != ::geteuid())
       return Error{Errc::kDenied, path + " belongs to uid " + std::to_string(locked.st_uid) + ": remove it"};

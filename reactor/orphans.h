@@ -10,7 +10,7 @@ namespace sliced::reactor {
 
 class Loop;
 
-/// Waits for each ended child that is no Child of the loop; libuv waits for those. For process 1 of a
+/// Waits for each ended child that is not a Child of the loop; libuv waits for those. For process 1 of a
 /// container, and for a subreaper (prctl(2)). Exit statuses of orphans are discarded. After its destruction
 /// orphans stay zombies.
 class OrphanReaper {

@@ -103,7 +103,7 @@ void ServiceManager::arm_watchdog() {
   if (address_.socket.empty() || address_.watchdog.count() == 0) return;
   const auto half = std::chrono::floor<Millis>(address_.watchdog / 2);
   watchdog_ = scheduler_.after(std::max(half, Millis{1}), [this] {
-    // Not kept: an old watchdog notification is no evidence for the present.
+    // Not kept: an old watchdog notification is not evidence for the present.
     send("WATCHDOG=1\n");
     if (!kept_.empty()) flush();
     arm_watchdog();

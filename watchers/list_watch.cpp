@@ -319,7 +319,7 @@ void ListWatch::on_watch_end() {
   if (step_ == Step::kInitialEvents) return fail(Errc::kIo, "the stream ended before the list was whole");
   ++watch_ends_.closed;
   update_health();
-  if (lived < limits_.short_watch && events_ == 0) return fail(Errc::kIo, "the stream ended at once");
+  if (lived < limits_.short_watch && events_ == 0) return fail(Errc::kIo, "the stream ended immediately");
   if (lived < limits_.healthy_after && !out_of_turn_.take(ports_.scheduler.now()))
     return fail(Errc::kIo, "streams end early, again and again");
   // Earlier than requested: a server stops, and its clients reconnect to others.

@@ -228,7 +228,7 @@ class WatchedSource final : public Source, private ObjectSink {
   }
   // Omitted objects may fit now; only a new list has their content.
   void look_for_room() {
-    if (budget_.has_room_again()) engine_.list_again("there may be room for what was left out");
+    if (budget_.has_room_again()) engine_.list_again("room for omitted objects");
   }
   // Returns the missing objects that are kept.
   std::vector<Id> kept_of(bool is_confirming) const {

@@ -55,7 +55,7 @@ std::optional<size_t> number_in(std::string_view field) {
   return has_any ? std::optional(value) : std::nullopt;
 }
 
-Error broken(const char* what) { return {Errc::kInvalid, std::string("is no snapshot: ") + what}; }
+Error broken(const char* what) { return {Errc::kInvalid, std::string("is not a snapshot: ") + what}; }
 
 Result<std::string> decompressed(std::string_view bytes) {
   if (bytes.size() > kArchiveBytesMax) return Error{Errc::kTooLarge, "has more than 32 MiB"};

@@ -109,7 +109,8 @@ Json replaced_in(const Json& value, Aliases& aliases, Place place, Place keys = 
 
 Result<Json> member(const Members& members, const char* name) {
   const auto found = members.find(name);
-  if (found == members.end()) return Error{Errc::kInvalid, std::string("is no snapshot: it has no ") + name};
+  if (found == members.end())
+    return Error{Errc::kInvalid, std::string("is not a snapshot: it has no ") + name};
   auto json = kube::decode_json(found->second, kLimits);
   if (!json) return std::move(json.error()).in(name);
   return json;
@@ -158,7 +159,7 @@ Result<Snapshot> decode(std::string_view bytes) {
   if (!recording) return std::move(recording.error());
   out.host = std::move(*recording);
   if (objects->array() == nullptr || objects->array()->size() > kObjectsMax)
-    return Error{Errc::kInvalid, "its objects are no list, or too many"};
+    return Error{Errc::kInvalid, "its objects are not a list, or too many"};
   out.objects = std::move(*objects->array());
   return out;
 }

@@ -42,7 +42,7 @@ void Election::on_lease(std::string_view object) {
   const TimePoint now = ports_.scheduler.now();
   resource_version_ = meta->resource_version;
   const kube::Json* spec = json->find("spec");
-  // An edit of labels only is no renewal by the holder.
+  // An edit of labels only is not a renewal by the holder.
   if (std::string observed = spec == nullptr ? "" : kube::encode_json(*spec); observed != observed_spec_) {
     observed_spec_ = std::move(observed);
     seen_at_ = now;

@@ -121,7 +121,7 @@ std::optional<Judgement> judge(const kube::Json& object, const Drivers& drivers,
     return out;
   }
   if (kind.empty() || group.empty())
-    return not_read("", object, "", "is no Kubernetes object: apiVersion or kind is missing");
+    return not_read("", object, "", "is not a Kubernetes object: apiVersion or kind is missing");
   if (group.starts_with(kClaimGroup) && (kind == kube::kResourceClaims.kind || kind == kTemplateKind))
     return with_name(judge_claim(object, kind, drivers, namespace_, may_work ? claim_steps_max : 0), object);
   if (group.starts_with(kClaimGroup) && kind == kube::kDeviceClasses.kind)

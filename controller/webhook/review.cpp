@@ -59,7 +59,7 @@ Review bad(std::string why) { return {.status = 400, .body = "no AdmissionReview
 // Returns the request of a body, or the error of an invalid body.
 Result<ReviewRequest> request_of(std::string_view body) {
   ReviewRequest out;
-  if (!kube::find_raw(body, {"apiVersion"})) return Error{Errc::kInvalid, "the body is no JSON object"};
+  if (!kube::find_raw(body, {"apiVersion"})) return Error{Errc::kInvalid, "the body is not a JSON object"};
   if (const std::string found = text_in(body, "apiVersion"); found != kApiVersion)
     return Error{Errc::kInvalid,
                  "apiVersion is " + in_quotes(found, 64) + ", expected " + std::string(kApiVersion)};

@@ -106,7 +106,7 @@ class Selector {
   void visit(const cel::Node& node, const Expression& about, policy::Problems& out) {
     if ((node.op == cel::Op::kAttribute || node.op == cel::Op::kHas) && node.slot >= 0) {
       const cel::Path& path = program_.paths()[static_cast<size_t>(node.slot)];
-      if (node.is_optional) guarded_.insert(path.key);  // `.?name`: absent is no error
+      if (node.is_optional) guarded_.insert(path.key);  // `.?name`: absent is not an error
       if (!path.is_capacity && seen_.insert(path.key).second) look_at(path, about, node.offset, out);
     }
     if (node.op == cel::Op::kEqual || node.op == cel::Op::kNotEqual || node.op == cel::Op::kCall)

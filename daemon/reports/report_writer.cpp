@@ -14,7 +14,7 @@ constexpr reactor::BackoffPolicy kPace{
 // With metadata.managedFields, which the server adds.
 constexpr kube::JsonLimits kLimits{.size_max = 256u << 10, .nodes_max = 50'000};
 
-// Returns the report as it is read back: escaping and truncation are no difference.
+// Returns the report as it is read back: escaping and truncation do not count as differences.
 NodeReport as_read(const NodeReport& report) { return decode_node_report(json_of(report)).value_or(report); }
 
 std::string remedy(const kube::Failure& failure) {

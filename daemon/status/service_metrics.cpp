@@ -32,7 +32,7 @@ std::string exposition_of(const AggregateMetrics& metrics) {
             "Nodes by state of their kubelet plugin; off and waiting: pods with claims do not start.");
   for (const auto& [state, count] : metrics.plugins) out.sample(count, {{"state", state}});
   out.gauge("sliced_aggregate_outdated_policies",
-            "Pairs of node and policy of which the node reports an older generation of the policy.");
+            "Pairs of node and policy where the node reports an older generation of the policy.");
   out.sample(metrics.outdated);
   out.counter("sliced_aggregate_sums_total", "Summaries of all reports.");
   out.sample(metrics.sums);

@@ -93,7 +93,7 @@ class ServedCall final : public http::Call {
     const auto timeout = said == nullptr ? std::nullopt : decode_timeout(*said);
     if (said != nullptr && !timeout)
       return exchange_->finish(
-          {Code::kInternal, "grpc-timeout " + in_quotes(*said, 32) + " is no timeout, such as 45S"});
+          {Code::kInternal, "grpc-timeout " + in_quotes(*said, 32) + " is not a timeout, such as 45S"});
     Millis left = timeout.value_or(longest);
     if (longest.count() != 0) left = std::min(left, longest);
     if (!timeout && longest.count() == 0) return;

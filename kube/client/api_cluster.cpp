@@ -259,7 +259,7 @@ bool is_answer_to_delete(std::string_view body, const std::string& kind, const s
 }
 
 Failure not_json(const std::string& action, const Error& error) {
-  return no_answer(action, {Errc::kIo, "the server's response is no good: " + error.what});
+  return no_answer(action, {Errc::kIo, "the server's response is invalid: " + error.what});
 }
 
 // meta/v1 APIResourceList -> plurals, without subresources ("nodes/status").
@@ -269,7 +269,7 @@ Result<std::vector<std::string>> decode_plurals(std::string_view body, const std
   const Json* resources = json->find("resources");
   if (json->text("kind") != "APIResourceList" || json->text("groupVersion") != group_version ||
       resources == nullptr || resources->array() == nullptr)
-    return Error{Errc::kIo, "it is no APIResourceList of " + group_version};
+    return Error{Errc::kIo, "it is not an APIResourceList of " + group_version};
   std::vector<std::string> plurals;
   for (const Json& resource : *resources->array()) {
     const std::string name(resource.text("name"));
@@ -286,7 +286,7 @@ Result<bool> names_group_version(std::string_view body, const std::string& group
   const Json* groups = json->find("groups");
   if (json->text("kind") != "APIGroupList" || groups == nullptr || groups->array() == nullptr ||
       groups->array()->empty())
-    return Error{Errc::kIo, "it is no APIGroupList with groups"};
+    return Error{Errc::kIo, "it is not an APIGroupList with groups"};
   bool named = false;
   for (const Json& group : *groups->array()) {
     const Json* versions = group.find("versions");

@@ -81,7 +81,7 @@ void ApiOperation::fail(const Failure& failure) {
 }
 
 void ApiOperation::fail_content(const Error& error) {
-  fail(no_answer(request_.action, {error.code, "the server's response is no good: " + error.what}));
+  fail(no_answer(request_.action, {error.code, "the server's response is invalid: " + error.what}));
 }
 
 void ApiOperation::ask_for_credentials() {

@@ -8,7 +8,7 @@ namespace sliced::kube {
 
 Result<ExecCredential> decode_exec_credential(std::string_view text, const std::string& api_version) {
   const auto json = decode_json(text);
-  if (!json) return Error{Errc::kInvalid, "its output is no JSON: " + json.error().what};
+  if (!json) return Error{Errc::kInvalid, "its output is not JSON: " + json.error().what};
   if (json->text("kind") != "ExecCredential")
     return Error{Errc::kInvalid,
                  "its output: kind: " + in_quotes(json->text("kind")) + ", expected ExecCredential"};
@@ -32,8 +32,9 @@ Result<ExecCredential> decode_exec_credential(std::string_view text, const std::
   if (expires == nullptr || expires->is_null()) return credential;
   credential.expires = expires->string() == nullptr ? std::nullopt : decode_api_time(*expires->string());
   if (!credential.expires)
-    return Error{Errc::kInvalid, "its output: status.expirationTimestamp: " +
-                                     in_quotes(status->text("expirationTimestamp")) + " is no RFC 3339 time"};
+    return Error{Errc::kInvalid,
+                 "its output: status.expirationTimestamp: " + in_quotes(status->text("expirationTimestamp")) +
+                     " is not an RFC 3339 time"};
   return credential;
 }
 

@@ -237,7 +237,7 @@ void merge_kubeconfig(Json more, const std::string& directory, Json& into) {
 
 Result<Kubeconfig> decode_kubeconfig(const Json& document, const std::string& directory,
                                      const std::string& context) {
-  if (document.object() == nullptr) return Error{Errc::kInvalid, "is no map: not a kubeconfig"};
+  if (document.object() == nullptr) return Error{Errc::kInvalid, "is not a map: not a kubeconfig"};
   if (const std::string_view kind = document.text("kind"); !kind.empty() && kind != "Config")
     return bad("kind", in_quotes(kind) + ", expected Config");
   Kubeconfig config;

@@ -421,7 +421,7 @@ StoreCluster::Answer StoreCluster::put(const WriteRequest& request, const Object
     if (!written.ok()) return refused(request, written.error().code, 0, "", written.error().what);
   }
   const ObjectPtr now = store_.find(key);
-  if (!now) return refused(request, Errc::kIo, 0, "", "what was written cannot be read back");
+  if (!now) return refused(request, Errc::kIo, 0, "", "the written object cannot be read back");
   return plain.present(key, *now);
 }
 

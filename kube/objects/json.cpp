@@ -388,7 +388,7 @@ std::string_view Json::text(std::string_view key) const {
 void Json::set(std::string_view key, Json value) {
   if (is_null()) value_ = Object();
   Object* members = object();
-  assert(members != nullptr && "set() on a value that is no map");
+  assert(members != nullptr && "set() on a value that is not a map");
   for (auto& [name, member] : *members) {
     if (name == key) {
       member = std::move(value);

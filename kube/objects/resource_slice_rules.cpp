@@ -38,7 +38,7 @@ class DeviceRules {
 
   std::vector<DeviceProblem> check() {
     if (!is_dns_label(device_.name))
-      held("name", in_quotes(device_.name) + " is no DNS label of at most 63 bytes");
+      held("name", in_quotes(device_.name) + " is not a DNS label of at most 63 bytes");
     for (const auto& [key, value] : device_.attributes) check_attribute(key, value);
     for (const auto& [key, capacity] : device_.capacity) check_capacity(key, capacity);
     check_sizes();
@@ -63,7 +63,7 @@ class DeviceRules {
     if (!is_qualified_name(key)) {
       return of_attribute(key, "",
                           in_quotes(key) +
-                              " is no attribute name: expected id or domain/id, id a C identifier of at "
+                              " is not an attribute name: expected id or domain/id, id a C identifier of at "
                               "most 32 bytes, domain a DNS subdomain of at most 63");
     }
     if (const auto* text = std::get_if<std::string>(&value)) check_text(key, "string", *text);
@@ -87,7 +87,8 @@ class DeviceRules {
   }
   void check_version(const std::string& key, const std::string& kind, const std::string& text) {
     if (!is_semver(text)) {
-      of_attribute(key, kind, in_quotes(text, 80) + " is no semantic version (1.2.3, without a leading v)");
+      of_attribute(key, kind,
+                   in_quotes(text, 80) + " is not a semantic version (1.2.3, without a leading v)");
     }
     if (text.size() > kAttributeValueBytesMax) {
       of_attribute(key, kind, in_quotes(text, 80) + " has " + too_long(text.size(), kAttributeValueBytesMax));
@@ -122,7 +123,7 @@ class DeviceRules {
   void check_capacity(const std::string& key, const Capacity& capacity) {
     const std::string field = "capacity[" + escaped(key) + "]";
     if (!is_qualified_name(key))
-      held(field, in_quotes(key) + " is no capacity name: expected id or domain/id");
+      held(field, in_quotes(key) + " is not a capacity name: expected id or domain/id");
     if (!capacity.request_policy) return;
     const std::string policy_field = field + ".requestPolicy";
     if (!device_.allow_multiple_allocations) {
@@ -203,7 +204,7 @@ class DeviceRules {
     for (size_t i = 0; i < all.size(); ++i) {
       const std::string field = "consumesCounters[" + std::to_string(i) + "]";
       if (!is_dns_label(all[i].counter_set))
-        held(field + ".counterSet", in_quotes(all[i].counter_set) + " is no DNS label");
+        held(field + ".counterSet", in_quotes(all[i].counter_set) + " is not a DNS label");
       if (!sets.insert(all[i].counter_set).second) {
         held(field + ".counterSet", in_quotes(all[i].counter_set) + " is named twice");
       }
@@ -214,7 +215,8 @@ class DeviceRules {
                                                  std::to_string(kCompatibilityGroupsMax) + " are allowed");
       std::set<std::string_view> named;
       for (const std::string& group : groups) {
-        if (!is_dns_label(group)) held(field + ".compatibilityGroups", in_quotes(group) + " is no DNS label");
+        if (!is_dns_label(group))
+          held(field + ".compatibilityGroups", in_quotes(group) + " is not a DNS label");
         if (!named.insert(group).second)
           held(field + ".compatibilityGroups", in_quotes(group) + " is named twice");
       }
@@ -229,8 +231,9 @@ class DeviceRules {
     for (size_t i = 0; i < device_.taints.size(); ++i) {
       const Taint& taint = device_.taints[i];
       const std::string field = "taints[" + std::to_string(i) + "]";
-      if (!is_label_key(taint.key)) held(field + ".key", in_quotes(taint.key) + " is no label key");
-      if (!is_label_value(taint.value)) held(field + ".value", in_quotes(taint.value) + " is no label value");
+      if (!is_label_key(taint.key)) held(field + ".key", in_quotes(taint.key) + " is not a label key");
+      if (!is_label_value(taint.value))
+        held(field + ".value", in_quotes(taint.value) + " is not a label value");
       if (taint.effect != "None" && taint.effect != "NoSchedule" && taint.effect != "NoExecute") {
         held(field + ".effect", in_quotes(taint.effect) + ": expected None, NoSchedule or NoExecute");
       }
@@ -249,7 +252,7 @@ class DeviceRules {
         held(field, std::to_string(all->size()) + " conditions, at most " +
                         std::to_string(kBindingConditionsMax) + " are allowed");
       for (const std::string& one : *all) {
-        if (!is_label_key(one)) held(field, in_quotes(one) + " is no label key");
+        if (!is_label_key(one)) held(field, in_quotes(one) + " is not a label key");
         if (!named.insert(one).second) held(field, in_quotes(one) + " is named twice");
       }
     }
@@ -264,7 +267,7 @@ class DeviceRules {
                     " are allowed");
     }
     for (const auto& [name, value] : counters) {
-      if (!is_dns_label(name)) out.push_back(in_quotes(name) + " is no DNS label");
+      if (!is_dns_label(name)) out.push_back(in_quotes(name) + " is not a DNS label");
     }
     return out;
   }
@@ -282,13 +285,13 @@ bool is_pool_name(std::string_view name) {
 
 void check_heading(const ResourceSlice& slice, std::vector<std::string>& out) {
   if (!is_dns_subdomain(slice.meta.name))
-    out.push_back("metadata.name: " + in_quotes(slice.meta.name) + " is no DNS subdomain");
+    out.push_back("metadata.name: " + in_quotes(slice.meta.name) + " is not a DNS subdomain");
   if (!is_dns_subdomain(slice.driver, kDomainBytesMax)) {
-    out.push_back("spec.driver: " + in_quotes(slice.driver) + " is no DNS subdomain of at most 63 bytes");
+    out.push_back("spec.driver: " + in_quotes(slice.driver) + " is not a DNS subdomain of at most 63 bytes");
   }
   if (!is_pool_name(slice.pool.name)) {
     out.push_back("spec.pool.name: " + in_quotes(slice.pool.name) +
-                  " is no pool name: expected DNS subdomains joined by /, at most 253 bytes");
+                  " is not a pool name: expected DNS subdomains joined by /, at most 253 bytes");
   }
   if (slice.pool.generation < 0) {
     out.push_back("spec.pool.generation: " + std::to_string(slice.pool.generation) + " must not be negative");
@@ -298,7 +301,7 @@ void check_heading(const ResourceSlice& slice, std::vector<std::string>& out) {
                   " must be greater than zero");
   }
   if (!is_dns_subdomain(slice.node_name)) {
-    out.push_back("spec.nodeName: " + in_quotes(slice.node_name) + " is no DNS subdomain");
+    out.push_back("spec.nodeName: " + in_quotes(slice.node_name) + " is not a DNS subdomain");
   }
 }
 
@@ -330,7 +333,7 @@ void check_counter_sets(const ResourceSlice& slice, std::vector<std::string>& ou
   for (size_t i = 0; i < sets.size(); ++i) {
     const std::string field = "spec.sharedCounters[" + std::to_string(i) + "]";
     if (!is_dns_label(sets[i].name))
-      out.push_back(field + ".name: " + in_quotes(sets[i].name) + " is no DNS label");
+      out.push_back(field + ".name: " + in_quotes(sets[i].name) + " is not a DNS label");
     if (!names.insert(sets[i].name).second)
       out.push_back(field + ".name: " + in_quotes(sets[i].name) + " is there twice");
     for (const auto& what : DeviceRules::counter_problems(sets[i].counters))

@@ -59,13 +59,13 @@ class SelectorDecoder {
     for (const auto& [key, text] : *value.object()) {
       if (!has_room(text, field)) return;
       const std::string path = field.empty() ? escaped(key) : field + "[" + escaped(key) + "]";
-      if (!is_label_key(key)) problem(text, path, in_quotes(key) + " is no label key");
+      if (!is_label_key(key)) problem(text, path, in_quotes(key) + " is not a label key");
       if (text.string() == nullptr) {
         problem(text, path, "must be a string, not " + std::string(text.kind_name()) + remedy(text));
         continue;
       }
       if (!is_label_value(*text.string()))
-        problem(text, path, in_quotes(*text.string()) + " is no label value");
+        problem(text, path, in_quotes(*text.string()) + " is not a label value");
       out.push_back({key, Operator::kIn, {*text.string()}});
     }
   }
@@ -116,7 +116,7 @@ class SelectorDecoder {
       if (*text != "metadata.name")
         problem(value, field, in_quotes(*text) + ": only metadata.name can be matched");
     } else if (!is_label_key(*text)) {
-      problem(value, field, in_quotes(*text) + " is no label key");
+      problem(value, field, in_quotes(*text) + " is not a label key");
     }
   }
 
@@ -165,7 +165,7 @@ class SelectorDecoder {
           return;
         }
         for (const auto& text : out.values) {
-          if (!is_label_value(text)) problem(at, field, in_quotes(text) + " is no label value");
+          if (!is_label_value(text)) problem(at, field, in_quotes(text) + " is not a label value");
         }
         return;
       case Operator::kExists:

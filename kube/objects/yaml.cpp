@@ -118,7 +118,7 @@ Result<Json> resolve_plain(std::string_view text) {
   if (is_null_word(text)) return Json();
   if (const auto boolean = as_boolean(text)) return Json(*boolean);
   if (is_special_float(text))
-    return Error{Errc::kInvalid, in_quotes(text) + " is no JSON value; quote it to mean text"};
+    return Error{Errc::kInvalid, in_quotes(text) + " is not a JSON value; quote it to mean text"};
   if (auto number = as_number(text)) return std::move(*number);
   return Json(text);
 }

@@ -171,7 +171,7 @@ Result<FleetPolicy> decode_fleet_policy(const kube::Json& object) {
     out.name = policy::text_of(policy.id);
     out.nodes = policy.node_selector;
   } else {
-    return Error{Errc::kInvalid, kube::describe_object(object) + " is no policy"};
+    return Error{Errc::kInvalid, kube::describe_object(object) + " is not a policy"};
   }
   return out;
 }

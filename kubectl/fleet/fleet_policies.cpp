@@ -153,7 +153,7 @@ std::vector<std::string> attribute_changes(const kube::Device& before, const kub
   for (const std::string& key : keys)
     if (text(before, key) != text(after, key))
       out.push_back(key + ": " + text(before, key) + " -> " + text(after, key));
-  if (out.empty()) out.emplace_back("what is no attribute: capacity, counters or sharing");
+  if (out.empty()) out.emplace_back("capacity, counters or sharing differ");
   return out;
 }
 
@@ -249,7 +249,7 @@ Result<FleetPolicies> edited_by(std::string_view text, const FleetPolicies& now)
         other_line = line;
         continue;
       }
-      return wrong(line, kube::describe(key) + " is no policy, and no DeviceAttributes");
+      return wrong(line, kube::describe(key) + " is neither a policy nor a DeviceAttributes");
     }
     forget_lines(object);
     if (!out.put(object))

@@ -196,7 +196,7 @@ Result<Unit> read_policies(ClusterObjects& objects, const std::string& namespace
         into(unread, [&](const kube::Json& object) { policies.put(object); }, [&] { policies = before; }));
     if (!listed && listed.error().code == Errc::kDenied && unlisted != nullptr) {
       unlisted->insert(kind->kind);
-      add_unread(unread, kind->kind + ": only what nodes report is known: " + listed.error().what);
+      add_unread(unread, kind->kind + ": only facts from nodes' reports are known: " + listed.error().what);
       continue;
     }
     if (!listed && listed.error().code != Errc::kNotFound) return listed;

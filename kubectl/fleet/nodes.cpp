@@ -27,7 +27,7 @@ Result<CommandOutput> write_devices(ClusterObjects& objects, const config::Optio
   const bool knows_slices = slices.ok();
   if (!slices && slices.error().code != Errc::kDenied) return slices.error();
   if (!slices) {
-    unread.push_back("what the node offers is unknown: " + slices.error().what);
+    unread.push_back("the devices that the node offers are unknown: " + slices.error().what);
     slices = std::vector<kube::ResourceSlice>{};
   }
   if (slices->empty()) {
@@ -49,7 +49,7 @@ Result<CommandOutput> write_devices(ClusterObjects& objects, const config::Optio
   if (report)
     add_hidden(*report, lines);
   else if (report.error().code != Errc::kNotFound)
-    unread.push_back("what the node hides is not known: " + report.error().what);
+    unread.push_back("the devices that the node does not offer are unknown: " + report.error().what);
   if (!knows_slices && !report)
     return Error{Errc::kDenied, "nothing of node " + options.on_node + " may be read: " + join(unread, "; ")};
   complain_of_unread(unread);

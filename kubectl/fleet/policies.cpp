@@ -27,7 +27,8 @@ Result<FleetPolicies> edited_by_file(const std::string& file, const FleetPolicie
   if (!text) return Error{text.error().code, file + ": " + text.error().what};
   auto edited = edited_by(*text, now);
   if (!edited) return Error{edited.error().code, file + ":" + edited.error().what};
-  if (edited->changed_since(now).empty()) daemon::complain(file + ": says what the cluster has already");
+  if (edited->changed_since(now).empty())
+    daemon::complain(file + ": equals the objects in the cluster: nothing would change");
   return edited;
 }
 

@@ -274,10 +274,11 @@ std::string policy_text(const PolicyRow& row, const TableStyle& style) {
              (style.is_wide ? "" : " (-o wide)") + "\n";
   }
   for (const auto& [policy, nodes] : row.behind)
-    out += printable((policy.kind.empty() ? "an exclude, or a gate, takes" : describe(policy) + " takes") +
-                         " what it would offer on " + nodes_with_counts(nodes),
-                     2'000) +
-           "\n";
+    out +=
+        printable((policy.kind.empty() ? "an exclude or a gate withholds" : describe(policy) + " withholds") +
+                      " the devices that it would offer on " + nodes_with_counts(nodes),
+                  2'000) +
+        "\n";
   return out;
 }
 
@@ -361,7 +362,7 @@ std::string sums_text(const FleetDiff& diff) {
   if (going > 0)
     out += diff.knows_claims ? " (" + std::to_string(allocated) + " allocated now)"
                              : " (not known how many are allocated: claims cannot be read)";
-  out += ", " + std::to_string(changing) + " otherwise; " + number_of_nodes(diff.same) + " would not";
+  out += ", " + std::to_string(changing) + " changed; " + number_of_nodes(diff.same) + " would not";
   if (!diff.unjudged.empty()) out += "; " + number_of_nodes(diff.unjudged.size()) + " cannot be judged";
   return out + "\n";
 }

@@ -57,7 +57,7 @@ void warn_of_own_fields(DraPolicy& in, const Json& map, const std::string& where
     if (std::find(known.begin(), known.end(), key) == known.end())
       in.warn(value,
               where + escaped(key, 64) +
-                  " is no field of dra-driver-sriov, which ignores it; sliced obeys it where it knows it");
+                  " is not a field of dra-driver-sriov, which ignores it; sliced obeys it where it knows it");
 }
 
 void look_at_own_fields(DraPolicy& in, const Json& spec) {

@@ -111,7 +111,7 @@ class NetworkConverter {
   void check_fields(const Json& value, const std::vector<std::string_view>& known, const std::string& path) {
     if (value.is_null()) return;
     if (value.object() == nullptr)
-      return lose(value, path.empty() ? "parameters" : path.substr(0, path.size() - 1), "it is no map",
+      return lose(value, path.empty() ? "parameters" : path.substr(0, path.size() - 1), "it is not a map",
                   "write a map, or leave it out", true);
     for (const auto& [key, member] : *value.object()) {
       if (std::ranges::find(known, key) != known.end()) continue;
@@ -267,7 +267,7 @@ class NetworkConverter {
   }
 
   void route(const Json& value, const std::string& field, bool has_vrf) {
-    if (value.object() == nullptr) return lose(value, field, "it is no map", "write a map", true);
+    if (value.object() == nullptr) return lose(value, field, "it is not a map", "write a map", true);
     check_fields(value, kRouteFieldsOfDranet, field + ".");
     if (has_vrf)
       return lose(

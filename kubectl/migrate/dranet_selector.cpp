@@ -58,7 +58,7 @@ constexpr Counterpart kCounterparts[] = {
      "compare vendor with the id that lspci -n shows"},
     {"pciDevice", TranslationForm::kByText, "product", "product", "sliced publishes the PCI id and no name",
      "compare product with the id that lspci -n shows"},
-    {"state", TranslationForm::kNone, "", "", "sliced does not publish what changes with the link",
+    {"state", TranslationForm::kNone, "", "", "sliced does not publish facts that change with the link",
      "require a state in the policy: selector.cel may read operState, or readiness"},
     {"ipv4", TranslationForm::kNone, "", "", "sliced publishes no IP addresses", kByName},
     {"ipv6", TranslationForm::kNone, "", "", "sliced publishes no IP addresses", kByName},
@@ -265,7 +265,7 @@ class Translator {
         edit(i, i + 1, quoted(driver_));
       else
         out_.untranslated.push_back(
-            {quoted(kDranetDriver), "it is not clear what it is compared with",
+            {quoted(kDranetDriver), "the value that it is compared with is not clear",
              "write the condition over device.driver and the attributes of docs/attributes.md"});
     }
     return i + 1;
@@ -544,7 +544,7 @@ Result<Translated> translate(const std::string& text, std::string_view driver, b
   std::deque<cel::Node> nodes;
   cel::Mistake mistake;
   if (cel::parse(text, {}, nodes, arena, mistake) == nullptr)
-    return Error{Errc::kInvalid, "is no CEL expression: " + mistake.what};
+    return Error{Errc::kInvalid, "is not a CEL expression: " + mistake.what};
   return Translator(text, driver, is_filter).run();
 }
 

@@ -36,7 +36,7 @@ struct Translated {
 /// which is the domain of the attributes.
 /// An attribute that dranet publishes for each device, and sliced only where it is known, is read with a
 /// default: an absent attribute is an error that ends the scheduler's attempt.
-/// Errors: kInvalid, with the column, if `text` is no CEL expression.
+/// Errors: kInvalid, with the column, if `text` is not a CEL expression.
 Result<Translated> translate_selector(const std::string& text, std::string_view driver);
 
 /// Translates dranet's option --filter (over `attributes`) to a condition for DeviceExposurePolicies. If the

@@ -238,7 +238,7 @@ class Reader {
       return out_.complaints.error(
           place, who + ": " + path +
                      " contains a SriovNetworkNodePolicy: give it as an object of its own (of "
-                     "a template, what it makes; of a policy of ACM, what is in the cluster)");
+                     "a template, its output; of a policy of ACM, the object in the cluster)");
     if (document.find({"sriovDevicePlugin", "resources"}) != nullptr)
       return out_.complaints.error(
           place, who +
@@ -272,14 +272,14 @@ class Reader {
       kube::FieldProblems problems;
       (void)kube::decode_node_selector(*labels, problems);
       if (labels->object() == nullptr || !problems.empty()) {
-        out_.complaints.error(place, who + ": spec.nodeSelector is no map of labels");
+        out_.complaints.error(place, who + ": spec.nodeSelector is not a map of labels");
         return false;
       }
       for (const auto& [key, value] : *labels->object())
         if (value.string() != nullptr) out.labels[key] = *value.string();
       if (out.labels.size() != labels->object()->size()) {
-        out_.complaints.error(place,
-                              who + ": spec.nodeSelector has values that are no strings: put them in quotes");
+        out_.complaints.error(
+            place, who + ": spec.nodeSelector has values that are not strings: put them in quotes");
         return false;
       }
     }
@@ -293,7 +293,7 @@ class Reader {
           place,
           who + ": spec.nodeAffinity cannot be read" +
               (problems.empty() ? "" : " (" + problems.begin()->field + " " + problems.begin()->what + ")") +
-              ": give the JSON of the configuration alone, and add a nodeSelector to what is printed");
+              ": give the JSON of the configuration alone, and add a nodeSelector to the printed objects");
       return false;
     }
     out.terms = *terms;
@@ -583,7 +583,7 @@ std::vector<Made> objects_of_dranet(const config::Options& options, const migrat
     if (const auto judged = webhook::judge(made.object, drivers))
       for (const policy::Problem& problem : judged->errors)
         sources.complaints.error(place, webhook::text_of(*judged, problem) +
-                                            "; the object would be refused: correct what it is made of (" +
+                                            "; the object would be refused: correct the input (" +
                                             (made.comments.empty() ? "" : made.comments.front()) + ")");
   return std::move(converted.objects);
 }

@@ -94,7 +94,7 @@ class PolicyReader {
       error(spec, "resourceName", "is " + in_quotes(spec.text("resourceName"), 64) + ": " + wrong);
     if (!text(spec, "vdpaType").empty())
       error(spec, "vdpaType",
-            "is no field of a SriovResourcePolicy: select by the attribute vdpa in a DeviceClass");
+            "is not a field of a SriovResourcePolicy: select by the attribute vdpa in a DeviceClass");
     const std::string type = text(spec, "deviceType");
     if (!type.empty() && type != "netdevice" && type != "vfio-pci")
       error(spec, "deviceType",
@@ -138,7 +138,7 @@ class PolicyReader {
       complaints_.error(
           {file_, value.line()},
           who_ + ": " + path + "." + escaped(key, 64) +
-              " is no field of a SriovNetworkNodePolicy, so that it selects nothing: " +
+              " is not a field of a SriovNetworkNodePolicy, so that it selects nothing: " +
               (is_one_of(key, fields_of_other) ? "move it to " + other
                : !near.empty()                 ? "write " + near + " if that is meant, or delete it"
                : !near_other.empty() ? "write " + other + "." + near_other + " if that is meant, or delete it"
@@ -468,12 +468,13 @@ void check_pair(const Config& a, const Config& b, const Sorted& sorted_a, const 
         b.place,
         who +
             ", with other VFs of the same PF: of a PF the device plugin takes the first entry alone, "
-            "and sliced both; --check shows what is offered in addition");
+            "and sliced both; --check shows the additional devices");
   else if (differ.lists > 1)
     complaints.warning(
-        b.place, who +
-                     ", and they differ in more than one field: the operator takes every combination of "
-                     "their values, and sliced what each of them says; --check shows whether that matters");
+        b.place,
+        who +
+            ", and they differ in more than one field: the operator takes every combination of "
+            "their values, and sliced those that each of them lists; --check shows whether that matters");
 }
 
 // group: the policies of one resource, in order.

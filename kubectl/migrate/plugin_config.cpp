@@ -230,14 +230,14 @@ void read_key(const std::string& key, const Json& value, bool is_nodes, Config c
   if (!has_resource_list(value))
     return complaints.error(config.place,
                             "data[" + escaped(key) +
-                                "] is no configuration of the device plugin, and other keys are: delete "
+                                "] is not a configuration of the device plugin, and other keys are: delete "
                                 "the key");
   if (is_nodes) {
     if (!kube::is_dns_subdomain(key))
       return complaints.error(config.place,
                               "data[" + escaped(key) +
                                   "] is neither config.json nor the name of a node: delete the key, or "
-                                  "give it the name of what --config-file of the plugin says");
+                                  "give it the name that the plugin's option --config-file has");
     config.nodes.name = key;
     config.name = dns_name_of(config.name + "-" + key);
   }
@@ -302,7 +302,7 @@ void read_plugin_config_map(const Json& object, const std::string& file, const L
           {file, value.line()},
           "data[" + escaped(key) +
               "] is the only key, and taken for the file that every node's plugin reads; if it is the "
-              "name of a node, add a nodeSelector to what is printed");
+              "name of a node, add a nodeSelector to the printed objects");
     if (is_nodes && !is_operators && !std::exchange(is_nodes_said, true) &&
         !is_operators_text(text_in(value)))
       complaints.warning(
@@ -360,8 +360,8 @@ void check_one_config_a_node(const std::vector<Config>& configs, Complaints& com
           config.place,
           config.origin + " is for nodes that " + twice->origin + " (" + escaped(twice->place.file) + ":" +
               std::to_string(twice->place.line) +
-              ") is for, too: a node's plugin reads one. Migrate each alone, and add to what is printed a "
-              "nodeSelector and names of its own");
+              ") is for, too: a node's plugin reads one. Migrate each alone, and add to the printed objects a "
+              "nodeSelector and names of their own");
   }
 }
 

@@ -112,7 +112,7 @@ class Fields {
   Complaints& complaints_;
 };
 
-constexpr std::string_view kAsText = "; the plugin compares it as text with what the kernel says";
+constexpr std::string_view kAsText = "; the plugin compares it as text with the kernel's value";
 
 std::vector<std::string> read_ids(Fields& in, const Json& value, std::string_view field) {
   return in.texts(
@@ -175,12 +175,12 @@ bool read_unsupported(Fields& in, const Json& value, std::string_view field) {
   else if (field == "pkeys")
     refuse_unless_empty(
         in, value, "pKeys",
-        "is no field of a SriovResourcePolicy: name the functions with that key by pciAddresses, or by pfNames and VFs; or select by "
+        "is not a field of a SriovResourcePolicy: name the functions with that key by pciAddresses, or by pfNames and VFs; or select by "
         "the attribute pKeys in the DeviceClass");
   else if (field == "vdpatype")
     refuse_unless_empty(
         in, value, "vdpaType",
-        "is no field of a SriovResourcePolicy. Select by the attribute vdpa in a DeviceClass, or leave the resource to the device plugin. If no "
+        "is not a field of a SriovResourcePolicy. Select by the attribute vdpa in a DeviceClass, or leave the resource to the device plugin. If no "
         "other resource selects its devices, delete it from this file to carry over the others");
   else if (field == "auxtypes" && in.is_auxiliary)
     in.texts(
@@ -336,7 +336,7 @@ void read_resource_field(Fields& in, const std::string& key, const Json& value) 
   else if (field == "additionalinfo") {
     if (!value.is_null() && !(value.object() != nullptr && value.object()->empty()))
       in.error(value, "additionalInfo",
-               "is not carried over: give the pods what it says by a ConfigMap of theirs, and "
+               "is not carried over: give the pods its content in a ConfigMap of their own, and "
                "delete it here");
   } else if (field != "resourcename" && field != "devicetype" && field != "selectors" &&
              field != "selectorobj" && field != "selectorobjs")
@@ -413,9 +413,8 @@ void read_pf_entry(const std::string& text, bool is_address, const std::string& 
                    ", which the plugin compares in any case of letters, and sliced as the kernel has it");
   if (std::any_of(out.begin(), out.end(),
                   [&](const PfVfs& other) { return lower(other.pf) == lower(entry.pf); }))
-    return complaints.warning(place,
-                              who + ": " + field + " has " + escaped(entry.pf) +
-                                  " twice, of which the plugin takes the first alone: so it is carried over");
+    return complaints.warning(place, who + ": " + field + " has " + escaped(entry.pf) +
+                                         " twice: the plugin uses the first alone, and so does the result");
   out.push_back(std::move(entry));
 }
 

@@ -158,7 +158,7 @@ std::string html_of_counts(const FleetPageFacts& facts) {
 std::string html_of_policies(const std::vector<NodeRow>& rows, const std::string& chosen) {
   const PolicyEffects effects = effects_of(rows);
   std::string out = std::string("<section id=\"effects\"") + (effects.empty() ? " hidden" : "") +
-                    ">\n<h2>Policies, by what nodes report</h2>\n<table id=\"policies\">\n<thead><tr>";
+                    ">\n<h2>Policies, from the nodes' reports</h2>\n<table id=\"policies\">\n<thead><tr>";
   for (const char* title : {"Policy", "Kind", "Action"})
     out += std::string("<th scope=\"col\">") + title + "</th>";
   for (const char* title : {"Nodes", "Matched", "Offered", "Hidden", "Not applied"})
@@ -186,7 +186,7 @@ std::string devices_of_node(const FleetPageFacts& facts) {
   if (facts.devices.empty())
     return out.append(facts.problem.empty() ? "<p>No devices.</p>\n" : "").append(kDetailEnd);
   out += "<table>\n<thead><tr>";
-  for (const char* title : {"Device", "PCI", "PF", "Interface", "Driver", "State", "By whom"})
+  for (const char* title : {"Device", "PCI", "PF", "Interface", "Driver", "State", "Decided by"})
     out += std::string("<th scope=\"col\">") + title + "</th>";
   out += "</tr></thead>\n<tbody>\n";
   for (const DeviceLine& line : facts.devices) {

@@ -168,7 +168,7 @@ class FleetPages {
       send(response, page(told));
     };
     if (!kube::is_dns_subdomain(name)) {
-      tell({}, "this is no node's name");
+      tell({}, "this is not a node's name");
       return nullptr;
     }
     if (nodes_asked_ >= kNodesAskedMax) {
@@ -198,21 +198,20 @@ class FleetPages {
              },
          .on_done = [answered](const std::string&) { answered(); },
          .on_failure = [answered, &its](const kube::Failure& why) { its.problem = why.what, answered(); }});
-    its.get =
-        process_.cluster->get({.resource = kube::kNodeDeviceReports, .namespace_ = "", .name = name},
-                              {.on_done =
-                                   [answered, &its](std::string_view text) {
-                                     if (const auto object = kube::decode_json(text, kube::kSliceLimits))
-                                       if (auto report = reports::decode_node_report(*object))
-                                         its.report = *std::move(report);
-                                     answered();
-                                   },
-                               .on_failure =
-                                   [answered, &its](const kube::Failure& why) {
-                                     if (why.code != Errc::kNotFound && its.problem.empty())
-                                       its.problem = "what the node hides is not known: " + why.what;
-                                     answered();
-                                   }});
+    its.get = process_.cluster->get(
+        {.resource = kube::kNodeDeviceReports, .namespace_ = "", .name = name},
+        {.on_done =
+             [answered, &its](std::string_view text) {
+               if (const auto object = kube::decode_json(text, kube::kSliceLimits))
+                 if (auto report = reports::decode_node_report(*object)) its.report = *std::move(report);
+               answered();
+             },
+         .on_failure =
+             [answered, &its](const kube::Failure& why) {
+               if (why.code != Errc::kNotFound && its.problem.empty())
+                 its.problem = "the devices that the node does not offer are unknown: " + why.what;
+               answered();
+             }});
     return question;
   }
 

@@ -96,7 +96,7 @@ FollowedEdit::World edit_world(reactor::Scheduler& scheduler, Questions& questio
             struct stat is{};
             if (stat(options.diff_file.c_str(), &is) == 0 && !S_ISREG(is.st_mode))
               return Error{Errc::kInvalid,
-                           options.diff_file + ": is no regular file, which a page could follow"};
+                           options.diff_file + ": is not a regular file, which a page could follow"};
             auto question = questions.ask(
                 [options](const IsGivenUp& is_given_up) { return answer_edit(options, is_given_up); },
                 kEditMax, std::move(done));

@@ -30,7 +30,7 @@ std::vector<std::string> read_selectors(const Fields& at, std::vector<std::strin
   std::vector<std::string> out;
   at.each([&](const Fields& item) {
     const Fields expression = item["cel"]["expression"];
-    if (!expression.is_there()) return unknown.push_back(item.path() + " is no CEL expression");
+    if (!expression.is_there()) return unknown.push_back(item.path() + " is not a CEL expression");
     out.push_back(expression.text());
   });
   return out;

@@ -475,7 +475,7 @@ std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const FleetDrivers
         if (!report.groups.empty()) reports.push_back(std::move(report));
       },
       [&] { reports.clear(), unmatched.clear(), full.clear(); }, answer.unsure);
-  if (!read) answer.unsure.push_back("what nodes hide is not known: " + read.error().what);
+  if (!read) answer.unsure.push_back("the devices that nodes do not offer are unknown: " + read.error().what);
   std::map<std::string_view, const kube::NodeView*> nodes;
   for (const why::Node& node : cluster.nodes) nodes[node.view.name] = &node.view;
   std::map<std::string, FleetPolicies> policies;  // by the namespace that the node's daemon obeys
@@ -484,7 +484,7 @@ std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const FleetDrivers
     const auto [at, is_new] = policies.try_emplace(namespace_, drivers, namespace_);
     if (is_new)
       if (auto listed = read_policies(objects, namespace_, at->second, answer.unsure, &unlisted); !listed)
-        answer.unsure.push_back("what nodes hide is not known: " + listed.error().what);
+        answer.unsure.push_back("the devices that nodes do not offer are unknown: " + listed.error().what);
     return at->second;
   };
   why::Selectors selectors;
@@ -496,7 +496,8 @@ std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const FleetDrivers
       out.push_back(std::move(match));
   }
   if (selectors.is_spent())
-    answer.unsure.push_back("what nodes hide was not asked of all: what expressions take of time is bounded");
+    answer.unsure.push_back(
+        "the devices that nodes do not offer were not read for every node: the limit of time for expressions is reached");
   answer.causes = hidden_causes(out);
   // A name in a selector that matches is not misspelled.
   std::erase_if(answer.slips, [&](const why::Answer::Slip& slip) {

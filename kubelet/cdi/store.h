@@ -25,7 +25,7 @@ class Store {
   Result<Unit> write(const Spec& spec, std::string_view id) const;
   /// Returns the file without writing it, for callers that write several at a time.
   Result<reactor::DurableFile> file_of(const Spec& spec, std::string_view id) const;
-  /// A missing spec is no error.
+  /// A missing spec is not an error.
   Result<Unit> remove(std::string_view kind, std::string_view id) const;
   /// Errors: kNotFound; others if the spec is invalid.
   Result<Spec> read(std::string_view kind, std::string_view id) const;

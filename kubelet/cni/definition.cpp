@@ -156,7 +156,7 @@ class DefinitionReader {
     // The plugin would create a bridge of the interface's name on the host if the interface is missing for a
     // moment.
     if (known != nullptr && type == "bridge" && device_ && device_->is_no_bridge)
-      return refused("type is \"bridge\", and the device is no bridge: use macvlan, ipvlan or vlan");
+      return refused("type is \"bridge\", and the device is not a bridge: use macvlan, ipvlan or vlan");
     // After a plugin that moves no interface, a companion would change an existing interface of the pod.
     if (is_companion && device_ && device_->is_on_vfio)
       return refused(
@@ -190,7 +190,7 @@ class DefinitionReader {
     const Json* id = plugin.find("vlanId");
     if (id != nullptr && *id != Json(0)) return Unit{};
     return refused("vlanId is " + std::string(id == nullptr ? "missing" : "0") +
-                   ", which is no VLAN: expected 1 to 4094");
+                   ", which is not a VLAN: expected 1 to 4094");
   }
 
   Result<Json> fields_of(const Json& rest, const std::string& type, const PluginFields* known) const {

@@ -36,9 +36,9 @@ Result<std::string> version_of(const Json& config) {
     return wrong("cniVersion", "is a " + std::string(one->kind_name()) + ", expected a string");
   if (one != nullptr && is_known(*one->string())) best = *one->string();
   const Json* many = config.find("cniVersions");
-  if (many != nullptr && many->array() == nullptr) return wrong("cniVersions", "is no list");
+  if (many != nullptr && many->array() == nullptr) return wrong("cniVersions", "is not a list");
   for (const Json& item : many != nullptr ? *many->array() : Json::Array{}) {
-    if (item.string() == nullptr) return wrong("cniVersions", "has an item that is no string");
+    if (item.string() == nullptr) return wrong("cniVersions", "has an item that is not a string");
     if (is_known(*item.string())) best = std::max(best, *item.string());
   }
   const bool is_unset = one == nullptr || one->string()->empty();
@@ -75,7 +75,7 @@ Result<PluginConfig> plugin_of(const Json& config) {
                  "is " + in_quotes(type) + ": expected the bare file name of a plugin, such as sriov");
   const Json* capabilities = config.find("capabilities");
   if (capabilities != nullptr && !capabilities->is_null()) {
-    if (capabilities->object() == nullptr) return wrong("capabilities", "is no map");
+    if (capabilities->object() == nullptr) return wrong("capabilities", "is not a map");
     for (const auto& [key, value] : *capabilities->object())
       if (value.boolean() == nullptr)
         return wrong("capabilities." + escaped(key), "is neither true nor false");
@@ -92,7 +92,7 @@ Result<Unit> add_plugins(const Json& config, Network& network) {
     return Unit{};
   }
   if (list->array() == nullptr || list->array()->empty() || list->array()->size() > kPluginsMax)
-    return wrong("plugins", "is no list of 1 to " + std::to_string(kPluginsMax) + " plugins");
+    return wrong("plugins", "is not a list of 1 to " + std::to_string(kPluginsMax) + " plugins");
   for (size_t i = 0; i < list->array()->size(); ++i) {
     auto plugin = plugin_of((*list->array())[i]);
     if (!plugin) return std::move(plugin.error()).in("plugins[" + std::to_string(i) + "]");
@@ -134,7 +134,7 @@ Result<Network> decode_network(std::string_view config, std::string_view name) {
     return wrong("spec.config", "is a " + std::string(json->kind_name()) + ", expected a map");
   if (auto good = check_keys(*json, ""); !good) return std::move(good.error()).in("spec.config");
   const Json* own = json->find("name");
-  if (own != nullptr && own->string() == nullptr) return wrong("spec.config: name", "is no string");
+  if (own != nullptr && own->string() == nullptr) return wrong("spec.config: name", "is not a string");
   Network network{.name = std::string(own != nullptr && !own->string()->empty() ? *own->string() : name)};
   if (!is_cni_name(network.name))
     return wrong("spec.config: name",
@@ -154,7 +154,7 @@ Result<Network> decode_network(std::string_view config, std::string_view name) {
 Result<std::string> config_of_definition(const Json& object) {
   if (object.text("kind") != "NetworkAttachmentDefinition" ||
       object.text("apiVersion") != "k8s.cni.cncf.io/v1")
-    return wrong("the object", "is no NetworkAttachmentDefinition of k8s.cni.cncf.io/v1");
+    return wrong("the object", "is not a NetworkAttachmentDefinition of k8s.cni.cncf.io/v1");
   const Json* config = object.find({"spec", "config"});
   if (config == nullptr || config->string() == nullptr || trim(*config->string()).empty())
     return wrong("spec.config",
@@ -171,7 +171,7 @@ Result<Unit> check(const Attachment& attachment) {
     return wrong("the interface's name", "is " + in_quotes(attachment.interface) +
                                              ": expected 1 to 15 bytes without \"/\", \":\" and white space");
   if (attachment.network_namespace.find('\0') != std::string::npos)
-    return wrong("the network namespace", "is no path");
+    return wrong("the network namespace", "is not a path");
   size_t size = 0;
   for (const auto& [key, value] : attachment.arguments) {
     size += key.size() + value.size() + 2;

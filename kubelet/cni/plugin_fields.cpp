@@ -759,7 +759,7 @@ Error unknown_field(const std::string& path, std::string_view key, const std::ve
   const std::string near = nearest(key, known);
   std::vector<std::string> all(known.begin(), known.end());
   return {Errc::kInvalid, path + (path.empty() ? "" : ".") + escaped(key, 64) +
-                              " is no field that a definition may set" +
+                              " is not a field that a definition may set" +
                               (of.empty() ? "" : " for plugin " + std::string(of)) +
                               (near.empty() ? "" : "; did you mean " + near + "?") + ": expected " +
                               (all.empty() ? "none" : "only " + join(all, ", "))};

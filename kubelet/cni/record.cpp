@@ -42,7 +42,7 @@ Result<Attachment> attachment_of(const Json& from) {
   for (const Json& pair : arguments && arguments->array() ? *arguments->array() : Json::Array{}) {
     const Json::Array* two = pair.array();
     if (two == nullptr || two->size() != 2 || !(*two)[0].string() || !(*two)[1].string())
-      return Error{Errc::kInvalid, "args has an item that is no pair of strings"};
+      return Error{Errc::kInvalid, "args has an item that is not a pair of strings"};
     attachment.arguments.emplace_back(*(*two)[0].string(), *(*two)[1].string());
   }
   if (const Json* capabilities = from.find("capabilityArgs")) attachment.capabilities = *capabilities;

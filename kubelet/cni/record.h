@@ -62,7 +62,7 @@ class Records {
   /// native attachment is not synced, because a power failure removes the attachment itself. Creates a
   /// missing directory.
   Result<Unit> write(const Record& record) const;
-  /// A missing record is no error.
+  /// A missing record is not an error.
   Result<Unit> remove(const Attachment& attachment) const;
   struct All {
     std::vector<Record> records;      // sorted by file name

@@ -29,7 +29,7 @@ class Reader {
     const Json* member = find(key);
     if (member == nullptr) return "";
     if (member->string() == nullptr) {
-      fail(key, "is no string");
+      fail(key, "is not a string");
       return "";
     }
     return *member->string();
@@ -37,7 +37,7 @@ class Reader {
   std::optional<int64_t> number(std::string_view key) {
     const Json* member = find(key);
     if (member == nullptr) return std::nullopt;
-    if (member->integer() == nullptr) fail(key, "is no integer");
+    if (member->integer() == nullptr) fail(key, "is not an integer");
     return member->integer() ? std::optional(*member->integer()) : std::nullopt;
   }
   // The items of a list, each with its place; at most `max`.
@@ -45,7 +45,7 @@ class Reader {
   void each(std::string_view key, size_t max, Take take) {
     const Json* member = find(key);
     if (member == nullptr) return;
-    if (member->array() == nullptr) return fail(key, "is no list");
+    if (member->array() == nullptr) return fail(key, "is not a list");
     if (member->array()->size() > max) return fail(key, "has more than " + std::to_string(max) + " items");
     for (size_t i = 0; i < member->array()->size() && !error_; ++i)
       take((*member->array())[i], at(key) + "[" + std::to_string(i) + "]");
@@ -53,7 +53,7 @@ class Reader {
   std::vector<std::string> texts(std::string_view key) {
     std::vector<std::string> all;
     each(key, kDnsMax, [&](const Json& item, const std::string&) {
-      if (item.string() == nullptr) return fail(key, "has an item that is no string");
+      if (item.string() == nullptr) return fail(key, "has an item that is not a string");
       all.push_back(*item.string());
     });
     return all;
@@ -210,7 +210,7 @@ const std::vector<std::string_view>& known_versions() {
 
 Result<Attached> decode_result(std::string_view text, std::string_view config_version) {
   const auto json = kube::decode_json(text, kResultLimits);
-  if (!json) return Error(json.error()).in("the result is no JSON");
+  if (!json) return Error(json.error()).in("the result is not JSON");
   Reader reader(*json, "");
   Attached result{.cni_version = reader.text("cniVersion")};
   if (result.cni_version.empty()) result.cni_version = config_version;

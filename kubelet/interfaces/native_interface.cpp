@@ -130,7 +130,7 @@ class NativeAttaching {
     const std::string owner = kernel_.hardware_of_interface(link.name);
     // The kernel itself names the function since Linux 5.14.
     if (owner.empty() && link.parent.empty())
-      return Error{Errc::kNotFound, "it is no interface of " + order_.hardware()};
+      return Error{Errc::kNotFound, "it is not an interface of " + order_.hardware()};
     return check_owner("it", "", owner);
   }
 
@@ -292,7 +292,7 @@ class NativeAttaching {
   Result<Unit> check_parent(const HostLink& parent) const {
     const bool is_port = network_.type == "bridgePort";
     if (is_port && parent.kind != "bridge")
-      return Error{Errc::kInvalid, "it is no bridge of the kernel, which network.type bridgePort needs"};
+      return Error{Errc::kInvalid, "it is not a bridge of the kernel, which network.type bridgePort needs"};
     if (is_port && network_.vf.vlan.value_or(0) != 0 && !parent.is_vlan_filtering)
       return Error{Errc::kInvalid,
                    "it does not filter VLANs, which network.vlan needs: run ip link set dev " +
@@ -543,7 +543,8 @@ class NativeRun final : public cni::Run {
     given_ = *std::move(outcome);
     auto network = with_ipam_result(order_.network, given_);
     if (!network)
-      return finish(std::move(network.error()).in("network.ipam: the plugin gave what cannot be set"));
+      return finish(
+          std::move(network.error()).in("network.ipam: the plugin returned values that cannot be set"));
     order_.network = *std::move(network);
     attach();
   }

@@ -58,7 +58,7 @@ class ExposureDecision {
     const auto make = [&]() -> const Draft& {
       if (!verdict.entry.empty()) return *(draft = &entries_.of(device, verdict.policy, verdict.entry));
       nameless.refusal = in_quotes(base + exposure.name_suffix) +
-                         " is no DNS label of at most 63 characters, or another entry's name";
+                         " is not a DNS label of at most 63 characters, or another entry's name";
       return nameless;
     };
     const bool is_exclusive = !exposure.allow_multiple_allocations;

@@ -123,7 +123,7 @@ class ExposureDecoder {
     }
     auto decoded = Quantity::decode(*value);
     if (!decoded) {
-      problem(path, "is no quantity such as \"64\" or \"10G\": " + decoded.error().what, value->line());
+      problem(path, "is not a quantity such as \"64\" or \"10G\": " + decoded.error().what, value->line());
       return std::nullopt;
     }
     if (decoded->nanos() > 0) return *decoded;
@@ -146,7 +146,7 @@ class ExposureDecoder {
       const std::string path = reader_.path_of("capacity") + "[" + escaped(name, 64) + "]";
       const std::string full = full_key(name, driver_);
       if (!kube::is_qualified_name(name))
-        problem(path, "is no capacity name; expected DOMAIN/IDENTIFIER or IDENTIFIER", value.line());
+        problem(path, "is not a capacity name; expected DOMAIN/IDENTIFIER or IDENTIFIER", value.line());
       else if (full.starts_with(std::string(kStandardDomain) + "/"))
         problem(path, "is reserved; choose a name of another domain", value.line());
       else if (out_.capacity.contains(full))
@@ -233,7 +233,7 @@ class ExposureDecoder {
                 "allowMultipleAllocations: true",
                 value.line());
       else if (!out_.capacity.contains(full) && !written_.contains(full))
-        problem(path, "is no capacity of this exposure; " + known_capacities(name), value.line());
+        problem(path, "is not a capacity of this exposure; " + known_capacities(name), value.line());
       else if (amount)
         plugin.consume_per_allocation[full] = *amount;
     }

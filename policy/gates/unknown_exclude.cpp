@@ -3,7 +3,7 @@
 // Evidence: DecisionContext::unreadable_exclude, the first exclude for this node that is invalid or
 // whose selector does not compile.
 // Until: the exclude is corrected or deleted.
-// Passes: published entries. A valid exclude is no gate, even if it depends on unknown facts: it is the
+// Passes: published entries. A valid exclude is not a gate, even if it depends on unknown facts: it is the
 // decision of a policy.
 // Example: an exclude has the selector "device.ifName ==", which does not compile, so that no new device is
 // offered.

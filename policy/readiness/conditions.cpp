@@ -31,7 +31,7 @@ bool is_infiniband(const HostDevice& device) {
 }
 
 Finding driver_bound(const Subject& subject) {
-  if (!subject.device.pci) return does_not_apply("it is no function");
+  if (!subject.device.pci) return does_not_apply("it is not a function");
   return met_if(!subject.device.driver.empty(), "no driver is bound to " + named(subject.device));
 }
 
@@ -54,7 +54,7 @@ std::string why_unread(const HostDevice& device) {
 // Returns the result for a VF to which admin MACs do not apply; nullopt if they apply.
 std::optional<Finding> without_admin_mac(const Subject& subject) {
   const HostDevice& device = subject.device;
-  if (device.type != DeviceType::kVf) return does_not_apply("it is no VF");
+  if (device.type != DeviceType::kVf) return does_not_apply("it is not a VF");
   if (is_infiniband(device)) return does_not_apply("it is not Ethernet");
   if (hotplug::is_handed_over(device))
     return does_not_apply("bound to " + device.driver + " it has no interface");
@@ -83,7 +83,7 @@ Finding admin_mac_matches(const Subject& subject) {
 
 Finding guid(const Subject& subject) {
   const HostDevice& device = subject.device;
-  if (device.type != DeviceType::kVf) return does_not_apply("it is no VF");
+  if (device.type != DeviceType::kVf) return does_not_apply("it is not a VF");
   if (!is_infiniband(device)) return does_not_apply("it is not InfiniBand");
   if (!subject.host.asks_pfs) return does_not_apply("VF settings of a PF cannot be read from files");
   if (!device.enforced || device.enforced->node_guid.empty() || device.enforced->port_guid.empty())

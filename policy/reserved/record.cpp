@@ -36,7 +36,7 @@ Json encode_holding(const Holding& holding) {
 Result<Holding> decode_holding(const Json& json) {
   const std::string name(json.string() != nullptr ? *json.string() : json.text("entry"));
   if (name.empty())
-    return Error{Errc::kInvalid, "is no record of a withdrawn entry: " + kube::encode_json(json)};
+    return Error{Errc::kInvalid, "is not a record of a withdrawn entry: " + kube::encode_json(json)};
   Holding holding = holding_of_function(name);
   if (json.object() == nullptr) return holding;
   holding.device = json.text("device");
@@ -76,7 +76,7 @@ Result<Record> Record::decode(std::string_view text) {
                  "is longer than any that is written: " + std::to_string(text.size()) + " bytes"};
   const auto json = kube::decode_json(text);
   if (!json) return json.error();
-  if (json->array() == nullptr) return Error{Errc::kInvalid, "is no list of withdrawn entries"};
+  if (json->array() == nullptr) return Error{Errc::kInvalid, "is not a list of withdrawn entries"};
   Record out;
   for (const Json& one : *json->array()) {
     auto holding = decode_holding(one);

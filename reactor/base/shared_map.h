@@ -154,7 +154,7 @@ class SharedMap {
     auto& value = entries_[place].second;
     if (value.use_count() > 1)
       value = std::make_shared<T>(*value);
-    else  // use_count() is no memory barrier; the release of a reference is, after the reads of any thread
+    else  // use_count() is not a memory barrier; the release of a reference is, after the reads of any thread
       std::shared_ptr<T>(value).reset();
     return *value;
   }

@@ -66,7 +66,7 @@ Result<Unit> remove_stale(const std::string& path) {
   struct stat found{};
   if (::lstat(path.c_str(), &found) != 0) return errno == ENOENT ? Result<Unit>(Unit{}) : from_errno();
   if (!S_ISSOCK(found.st_mode))
-    return Error{Errc::kInvalid, "something that is no socket is there; remove it or choose another path"};
+    return Error{Errc::kInvalid, "something that is not a socket is there; remove it or choose another path"};
   if (auto silent = refuse_if_served(path); !silent) return silent;
   std::string aside;
   int refused = EEXIST;

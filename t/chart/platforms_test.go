@@ -417,7 +417,7 @@ func TestRemovalByManifestKeepsPolicies(t *testing.T) {
 	}
 	for _, object := range all {
 		if !selector.Matches(labels.Set(object.GetLabels())) {
-			switch object.GetKind() { // what is no pod's and no permission of one
+			switch object.GetKind() { // what is not a pod's and no permission of one
 			case "CustomResourceDefinition", "Namespace", "DeviceClass":
 			case "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding": // of fields of the kinds that stay
 				if !strings.Contains(object.GetName(), ".") {

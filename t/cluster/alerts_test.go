@@ -355,7 +355,7 @@ func TestTheDashboardQueriesExistingMetrics(t *testing.T) {
 		for _, target := range panel.Targets {
 			for _, name := range familiesIn(target.Expr) {
 				if !strings.Contains(string(document), "`"+name+"`") {
-					t.Errorf("%s is no metric", name)
+					t.Errorf("%s is not a metric", name)
 				}
 			}
 			rules = append(rules, M{"record": fmt.Sprintf("panel:%d", len(rules)), "expr": strings.ReplaceAll(target.Expr, "$__rate_interval", "5m")})

@@ -272,7 +272,7 @@ func adminMAC(t *testing.T, lab *harness.Lab, kernel *harness.PlayedKernel, addr
 			}
 		}
 	}
-	t.Fatalf("%s is no VF", address)
+	t.Fatalf("%s is not a VF", address)
 	return ""
 }
 

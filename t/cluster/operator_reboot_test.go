@@ -135,7 +135,7 @@ func TestAStatusFromBeforeTheRebootIsNoSignal(t *testing.T) {
 			withdrawn := lab.Server.Revision(t)
 			explained("kubectl -n " + lab.Namespace + " delete pod -l app=sriov-network-config-daemon")
 
-			// What others write is no evidence: the daemon's annotation for an external drainer, the controller's spec.
+			// What others write is not evidence: the daemon's annotation for an external drainer, the controller's spec.
 			operator.patch("sriov-network-config-daemon", M{"metadata": M{"annotations": M{"sriovnetwork.openshift.io/use-external-drainer": "true"}}})
 			operator.want(3)
 			operator.want(4)

@@ -79,7 +79,7 @@ func TestKubeletPluginImplementsGRPC(t *testing.T) {
 	answer, err = plugin.NodePrepareResources(harness.Patient(t), &dra.NodePrepareResourcesRequest{Claims: []*dra.Claim{
 		draClaim("ns", "ä%", ""), draClaim("ns", "b", "u2")}})
 	if err != nil || len(answer.Claims) != 2 || answer.Claims["u2"].GetError() != "ResourceClaim ns/b: it no longer exists" ||
-		answer.Claims[""].GetError() != `claims[0].uid: "" is no UID` {
+		answer.Claims[""].GetError() != `claims[0].uid: "" is not a UID` {
 		t.Errorf("a claim that cannot be, and another: %v %v", answer, err)
 	}
 	for name, row := range map[string]struct {

@@ -159,7 +159,7 @@ func (s *scenario) events() (all []event) {
 		case part[2] == "namespaces/create":
 			all = append(all, event{at: part[1], mark: part[3]})
 		case pods[part[3]] == "":
-			s.t.Fatalf("a container starts that is no pod's: %s", line)
+			s.t.Fatalf("a container starts that is not a pod's: %s", line)
 		default:
 			all = append(all, event{at: part[1], pod: pods[part[3]]})
 		}

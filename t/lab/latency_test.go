@@ -95,7 +95,7 @@ func number(b *testing.B, text string) float64 {
 	b.Helper()
 	value, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil {
-		b.Fatalf("%q is no number", text)
+		b.Fatalf("%q is not a number", text)
 	}
 	return value
 }

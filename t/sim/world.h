@@ -319,7 +319,7 @@ class World final : public sliced::daemon::Observer {
 
   std::optional<PoolView> last_view_;
   std::set<std::string> ours_;           // names of slices that the daemon has written
-  std::set<std::string> tampered_with_;  // slices that others changed: restoring them is no change of ours
+  std::set<std::string> tampered_with_;  // slices that others changed: restoring them is not a change of ours
   bool has_old_write_ = false;           // one that was sent before the last decision has not arrived yet
   uint64_t writes_arrived_ = 0;          // of SimCluster::writes_begun()
   /// By generation: slices changed in it since the last decision.

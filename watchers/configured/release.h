@@ -29,7 +29,7 @@ struct Released {
 
 /// Removes the annotation from each selected pod that has it, one after the other in the order of the list.
 /// The node is checked in each pod, so that a server or proxy that ignores selectors releases no others.
-/// After a failed patch it continues with the next pod; a deleted pod is no problem. Permissions: list and
+/// After a failed patch it continues with the next pod; a deleted pod is not a problem. Permissions: list and
 /// patch on pods.
 /// Ownership: the cluster must outlive it. Destroying it cancels the rest.
 /// Reentry:   on_done is called once, never from within the constructor.

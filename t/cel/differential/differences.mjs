@@ -16,7 +16,7 @@ export const differences = [
   { why: "the smallest int has a remainder by -1", applies: all(/ % /, /-9223372036854775808/) },
   { why: "an int is held against a double exactly, not as a double",
     applies: all(/\bdyn\(/, /\b[ju]\b|922337203685477580|18446744073709551615/) },
-  { why: "NaN is no error where an order is wanted", applies: all(/ \/ /, / [<>]=? /) },
+  { why: "NaN is not an error where an order is wanted", applies: all(/ \/ /, / [<>]=? /) },
   { why: "nothing is in an empty list, also what is an error", applies: written(/\bin \[\]/) },
   { why: "-- before a number is two signs of it, not none", applies: written(/--9223372036854775808/) },
 ];

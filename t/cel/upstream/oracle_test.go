@@ -75,7 +75,7 @@ func compile(expression string) cel.CompilationResult {
 	return cel.GetCompiler(features).CompileCELExpression(expression, cel.Options{DisableCostEstimation: true})
 }
 
-// ask is upstream's answer. cel-go panics while it folds some constants: that expression is no program either.
+// ask is upstream's answer. cel-go panics while it folds some constants: that expression is not a program either.
 func ask(expression string, d cel.Device) (out answer) {
 	stage := "compile"
 	defer func() {

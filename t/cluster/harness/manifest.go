@@ -49,7 +49,7 @@ func isWorkload(object *unstructured.Unstructured) bool {
 	return slices.Contains([]string{"Pod", "Deployment"}, object.GetKind())
 }
 
-// Furnish creates all that is no pod, ApplyPods the rest.
+// Furnish creates all that is not a pod, ApplyPods the rest.
 func (m *Manifest) Furnish() {
 	m.lab.T.Helper()
 	m.create(func(o *unstructured.Unstructured) bool { return !isWorkload(o) })

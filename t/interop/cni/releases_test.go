@@ -156,7 +156,7 @@ func TestOldReleasesNeverReadNewFields(t *testing.T) {
 	}
 	row := effectCase{config: `{"cniVersion":"1.0.0","name":"net","type":"macvlan","master":"eno1","linkInContainer":true}`, on: "ens1f0v0", shared: true}
 	l := newLab(t, plugins)
-	if got := l.admit(row); !strings.Contains(got.Refused, "linkInContainer is no field") {
+	if got := l.admit(row); !strings.Contains(got.Refused, "linkInContainer is not a field") {
 		t.Errorf("%+v", got)
 	}
 	before := l.state()

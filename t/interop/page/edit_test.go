@@ -67,7 +67,7 @@ func TestTheEffectOfAnEditIsShownAndFollowed(t *testing.T) {
 			writeEdit(t, edited, intel("#0-3"))
 			tab.open(base + "/")
 			tab.is(summary, "0 nodes would change, 3 nodes would not")
-			tab.is("document.getElementById('edit-problem').textContent.includes('says what the cluster has already')", true)
+			tab.is("document.getElementById('edit-problem').textContent.includes('equals the objects in the cluster: nothing would change')", true)
 			writeEdit(t, edited, intel("#0-2"))
 			continue
 		}

@@ -55,7 +55,7 @@ TEST(Commands, AnUnreadableFileIsNotReportedAsAnEditWithoutEffect) {
     return std::to_string(status) + " " + testing::internal::GetCapturedStdout() +
            testing::internal::GetCapturedStderr();
   };
-  EXPECT_EQ(asked(), "0 0 nodes would change: 0 devices more, 0 fewer, 0 otherwise; 1 node would not\n");
+  EXPECT_EQ(asked(), "0 0 nodes would change: 0 devices more, 0 fewer, 0 changed; 1 node would not\n");
   std::string report =
       "apiVersion: networking.dra.io/v1alpha1\nkind: NodeDeviceReport\nmetadata: {name: w}\nstatus: {x: [0";
   for (int i = 0; i < 200'000; ++i) report += ",0";

@@ -161,7 +161,7 @@ TEST_F(WriteWholeTest, WritesInPlaceIfAFileCannotBeReplaced) {
 }
 
 // Red when what another user has put into a directory for all leads a root's snapshot to a file that the kernel would have
-// kept from it. Where the kernel allows it, or this is no root, it is allowed here, too.
+// kept from it. Where the kernel allows it, or this is not a root, it is allowed here, too.
 TEST_F(WriteWholeTest, RefusesLinksThatTheKernelDoesNotFollow) {
   constexpr uid_t kOther = 65534;
   std::ofstream(path("precious")) << "old";

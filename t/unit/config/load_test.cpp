@@ -69,26 +69,28 @@ TEST(Load, NamesTheProgramAndPackageOfAForeignCommand) {
   } rows[] = {
       {Program::kNode,
        {"why", "pod", "a/b"},
-       "\"why\" is no command of sliced; run \"kubectl sliced why\" on a workstation (package kubectl-sliced)"},
+       "\"why\" is not a command of sliced; run \"kubectl sliced why\" on a workstation (package kubectl-sliced)"},
       {Program::kNode,
        {"webhook"},
-       "\"webhook\" is no command of sliced; run \"sliced-controller webhook\" once per cluster (package sliced-controller)"},
+       "\"webhook\" is not a command of sliced; run \"sliced-controller webhook\" once per cluster (package sliced-controller)"},
       {Program::kNode,
        {"help", "aggregate"},
-       "\"aggregate\" is no command of sliced; run \"sliced-controller aggregate\" once per cluster (package "
+       "\"aggregate\" is not a command of sliced; run \"sliced-controller aggregate\" once per cluster (package "
        "sliced-controller)"},
       {Program::kNode,
        {"page", "--help"},
-       "\"page\" is no command of sliced; run \"kubectl sliced page\" on a workstation (package kubectl-sliced)"},
+       "\"page\" is not a command of sliced; run \"kubectl sliced page\" on a workstation (package kubectl-sliced)"},
       {Program::kKubectl,
        {"explain"},
-       "\"explain\" is no command of kubectl-sliced; run \"sliced explain\" on the node (package sliced)"},
+       "\"explain\" is not a command of kubectl-sliced; run \"sliced explain\" on the node (package sliced)"},
       {Program::kController,
        {"validate", "a.yaml"},
-       "\"validate\" is no command of sliced-controller; run \"sliced validate\" on the node (package sliced), or run \"kubectl "
+       "\"validate\" is not a command of sliced-controller; run \"sliced validate\" on the node (package sliced), or run \"kubectl "
        "sliced validate\" on a workstation (package kubectl-sliced)"},
-      {Program::kKubectl, {"nods"}, "\"nods\" is no command; did you mean nodes?; see kubectl sliced --help"},
-      {Program::kController, {"nods"}, "\"nods\" is no command; see sliced-controller --help"},
+      {Program::kKubectl,
+       {"nods"},
+       "\"nods\" is not a command; did you mean nodes?; see kubectl sliced --help"},
+      {Program::kController, {"nods"}, "\"nods\" is not a command; see sliced-controller --help"},
   };
   for (const auto& row : rows) EXPECT_EQ(World{}.load(row.program, row.words).problems, Words{row.wanted});
 }
@@ -96,9 +98,9 @@ TEST(Load, NamesTheProgramAndPackageOfAForeignCommand) {
 // Red when an option of another program is called unknown, or belongs to commands that this program has not.
 TEST(Load, NamesTheCommandsOfAForeignOption) {
   EXPECT_EQ(World{}.load(Program::kNode, {"run", "--once"}).problems,
-            Words{"--once: is no option of run; it belongs to kubectl sliced top"});
+            Words{"--once: is not an option of run; it belongs to kubectl sliced top"});
   EXPECT_EQ(World{}.load(Program::kController, {"webhook", "--kubelet-plugin", "on"}).problems,
-            Words{"--kubelet-plugin: is no option of webhook; it belongs to sliced run"});
+            Words{"--kubelet-plugin: is not an option of webhook; it belongs to sliced run"});
 }
 
 TEST(Load, AcceptsEveryCommandInItsProgram) {
@@ -235,12 +237,12 @@ TEST(Load, Problems) {
       {"no value for a short one", {"plan", "-o"}, {"-o: its value is missing"}},
       {"an option of other commands",
        {"run", "-o", "json"},
-       {"--output: is no option of run; it belongs to plan, explain, discover, match, drift, status, history"}},
+       {"--output: is not an option of run; it belongs to plan, explain, discover, match, drift, status, history"}},
       {"files of slices beside a question to the host",
        {"match", "--file", "a.yaml", "true"},
        {"--file: holds slices, which are asked with --slices; add it"}},
       {"no command", {"--log-level", "info"}, {"no command is given; see sliced --help"}},
-      {"an unknown command", {"pln"}, {"\"pln\" is no command; did you mean plan?; see sliced --help"}},
+      {"an unknown command", {"pln"}, {"\"pln\" is not a command; did you mean plan?; see sliced --help"}},
       {"too many words", {"explain", "a", "b"}, {"explain: \"b\" is one word too many"}},
       {"too few", {"migrate"}, {"migrate: FILE... is missing"}},
       {"nothing to check", {"validate"}, {"validate: FILE... is missing; give it, or --cluster"}},
@@ -279,7 +281,7 @@ TEST(Load, Problems) {
       {"devices of two nodes",
        {"devices", "--kubeconfig", "/kc", "--on", "w1", "w2"},
        {"devices: \"w2\" contradicts --on w1; give one of them"}},
-      {"devices of what is no node",
+      {"devices of what is not a node",
        {"devices", "--kubeconfig", "/kc", "W!"},
        {"devices: \"W!\" must be the name of a Node: lower-case letters, digits, '-' and '.', at most 253 bytes"}},
       {"a kind without a name", {"why", "--kubeconfig", "/kc", "pod"}, {"why: [NAMESPACE/]NAME is missing"}},
@@ -413,7 +415,7 @@ TEST(Load, HelpAboutNoCommandIsRefused) {
   for (const Words& arguments : {Words{"pln", "--help"}, Words{"--help", "pln"}, Words{"help", "pln"}}) {
     const Loaded loaded = World{}.load(arguments);
     EXPECT_FALSE(loaded.wants_help);
-    EXPECT_EQ(loaded.problems, Words{"\"pln\" is no command; did you mean plan?; see sliced --help"});
+    EXPECT_EQ(loaded.problems, Words{"\"pln\" is not a command; did you mean plan?; see sliced --help"});
   }
 }
 
@@ -439,7 +441,7 @@ TEST(Load, Help) {
     EXPECT_EQ(loaded.options.command, row.about);
   }
   EXPECT_EQ(World{}.load({"help", "rn"}).problems,
-            Words{"\"rn\" is no command; did you mean run?; see sliced --help"});
+            Words{"\"rn\" is not a command; did you mean run?; see sliced --help"});
   EXPECT_EQ(World{}.load({"help", "run", "x"}).problems, Words{"help: \"x\" is one word too many"});
   EXPECT_EQ(World{}.load({"--version"}).options.command, Command::kVersion);
 }

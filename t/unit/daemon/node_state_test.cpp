@@ -185,7 +185,7 @@ TEST_F(NodeStateSourceTest, ComparesAChangedHostAgain) {
   EXPECT_EQ(said(), "known; 0000:3b:00.0 mtu is 1500, expected at least 9000");
 }
 
-// A write of the operator's that changes nothing we read is no change.
+// A write of the operator's that changes nothing we read is not a change.
 TEST_F(NodeStateSourceTest, IgnoresChangesOfUnreadFields) {
   install();
   put(kGood);

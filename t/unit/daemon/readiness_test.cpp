@@ -464,7 +464,7 @@ TEST_P(ReadinessTest, ReloadsTheDefault) {
   EXPECT_EQ(offered(), Names{});
 }
 
-// What the SR-IOV network operator says is a condition like others; its kind is no source that anybody waits for.
+// What the SR-IOV network operator says is a condition like others; its kind is not a source that anybody waits for.
 TEST_P(ReadinessTest, HonoursANodeState) {
   const auto node_state = [this](int mtu, const std::string& sync) {
     cluster.put(kube::kSriovNetworkNodeStates,

@@ -243,7 +243,7 @@ TEST_F(HostSourceTest, UpdatesIommuGroupPartnersWithTheirMembers) {
   plug(nvme, "0x010802");
   pci("add", nvme);
   scheduler.advance(1s);
-  EXPECT_EQ(partners(), nvme + " ") << "a bridge is no partner";
+  EXPECT_EQ(partners(), nvme + " ") << "a bridge is not a partner";
   plug(port, "0x020000");
   pci("add", port);
   scheduler.advance(1s);

@@ -168,7 +168,7 @@ TEST_F(BookTest, KeepsTheOldNameOnReturnUnderAPodsNameUntilARename) {
   EXPECT_EQ(take().netdev->name, "ens1f0v0");
   EXPECT_EQ(take().netdev->kernel_name, "net1");
   changes.is_complete = false;
-  EXPECT_EQ(take().netdev->name, "ens1f0v0") << "a rescan is no rename";
+  EXPECT_EQ(take().netdev->name, "ens1f0v0") << "a rescan is not a rename";
   present("ens1f0v0x", 12);
   changes.renamed_to.insert("ens1f0v0x");
   EXPECT_EQ(take().netdev->name, "ens1f0v0x");

@@ -716,7 +716,7 @@ TEST(DecodeVrfTables, Messages) {
   EXPECT_EQ(decode_vrf_tables(message(RTM_NEWLINK, "cut"), tables).error().code, Errc::kInvalid);
 }
 
-// Red when a VRF that comes to a table with a default route is no change of routes.
+// Red when a VRF that comes to a table with a default route is not a change of routes.
 TEST(DecodeLinkEvents, ReportsAVrfAsAChangeOfRoutes) {
   for (const uint16_t type : {RTM_NEWLINK, RTM_DELLINK}) {
     EXPECT_EQ(decode_link_events(link(type, 5, name("blue") + vrf(10)))->size(), 2u);

@@ -160,7 +160,7 @@ TEST_F(Http1ServerTest, FollowsRfc9112) {
       {"3: TLS to a plain port", std::string("\x16\x03\x01\x02\x00\x01", 6), 400, false},
       {"3.2: no Host", "GET / HTTP/1.1\r\n\r\n", 400, false},
       {"3.2: two Hosts", "GET / HTTP/1.1\r\n" + host + host + "\r\n", 400, false},
-      {"3.2.1: a target that is no path", "GET x HTTP/1.1\r\n" + host + "\r\n", 400, false},
+      {"3.2.1: a target that is not a path", "GET x HTTP/1.1\r\n" + host + "\r\n", 400, false},
       {"3.2.2: absolute form", "GET http://other/x HTTP/1.1\r\n" + host + "\r\n", 200, true},
       {"3.2.2: absolute form without a host", "GET http:///x HTTP/1.1\r\n" + host + "\r\n", 400, false},
       {"3.2.3: CONNECT", "CONNECT h:1 HTTP/1.1\r\n" + host + "\r\n", 501, false},

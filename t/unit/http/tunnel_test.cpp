@@ -81,7 +81,7 @@ TEST_F(TunnelTest, NamesTheProxyIfItRefusesTheTunnel) {
        "407 Proxy Authentication Required", false},
       {"refuses", "HTTP/1.0 403 Forbidden\r\nContent-Length: 2\r\n\r\nno", "403 Forbidden", false},
       {"redirects", "HTTP/1.1 302 Found\r\nLocation: http://x\r\n\r\n", "302 Found", false},
-      {"is no proxy", "SSH-2.0-OpenSSH_9.2\r\n", "no HTTP answer from the proxy", false},
+      {"is not a proxy", "SSH-2.0-OpenSSH_9.2\r\n", "no HTTP answer from the proxy", false},
       {"is binary", std::string("\0\1\2", 3), "no HTTP answer from the proxy", false},
       {"ends", "HTTP/1.1 200", "closed the connection", true},
       {"says nothing of a status", "HTTP/1.1\r\n\r\n", "the proxy refuses", false},

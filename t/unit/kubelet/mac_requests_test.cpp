@@ -91,7 +91,7 @@ TEST(MacRequests, QuotesAnErrorAndFailsTheClaim) {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {start + R"("mac":"01:00:5e:00:00:01"}])", "is a multicast address"},
       {start + R"("mac":"ff:ff:ff:ff:ff:ff"}])", "is a multicast address"},
-      {start + R"("mac":"00:00:00:00:00:00"}])", "is no interface's"},
+      {start + R"("mac":"00:00:00:00:00:00"}])", "is not an interface's"},
       {start + R"("mac":"02:00:00:00:00"}])", "expected six bytes"},
       {start + R"("mac":"02:00:00:00:00:0g"}])", "expected six bytes"},
       {start + R"("mac":"02:00:00:00:00: 1"}])", "expected six bytes"},
@@ -109,7 +109,8 @@ TEST(MacRequests, QuotesAnErrorAndFailsTheClaim) {
       {start +
            R"("mac":"02:00:00:00:00:0a"},{"claimName":"gpu","requestName":"x","mac":"02:00:00:00:00:0a"}])",
        "requested twice"},
-      {R"([{"claimName":"net","requestName":"fv","mac":"02:00:00:00:00:0a"}])", "is no request of claim-1"},
+      {R"([{"claimName":"net","requestName":"fv","mac":"02:00:00:00:00:0a"}])",
+       "is not a request of claim-1"},
       {R"([{"claimName":"net","mac":"02:00:00:00:00:0a"}])", "requestName is missing"},
       {R"([{"claimName":"nett","requestName":"vf","mac":"02:00:00:00:00:0a"}])",
        "not in spec.resourceClaims of the pod: gpu, net"},

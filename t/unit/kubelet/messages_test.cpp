@@ -25,13 +25,13 @@ TEST(KubeletMessages, NamesEachInvalidClaim) {
     std::string bytes;
     const char* wrong;
   } rows[] = {
-      {claim("", "u", "n"), "claims[1].namespace: \"\" is no name of a namespace"},
-      {claim("a/b", "u", "n"), "claims[1].namespace: \"a/b\" is no name of a namespace"},
-      {claim("ns", "v", "../n"), "claims[1].name: \"../n\" is no name of a ResourceClaim"},
-      {claim("ns", "", "n"), "claims[1].uid: \"\" is no UID"},
-      {claim("ns", "../../etc", "n"), "claims[1].uid: \"../../etc\" is no UID"},
-      {claim("ns", "a\0b"s, "n"), "claims[1].uid: \"a\\x00b\" is no UID"},
-      {claim("ns", ".hidden", "n"), "claims[1].uid: \".hidden\" is no UID"},
+      {claim("", "u", "n"), "claims[1].namespace: \"\" is not a name of a namespace"},
+      {claim("a/b", "u", "n"), "claims[1].namespace: \"a/b\" is not a name of a namespace"},
+      {claim("ns", "v", "../n"), "claims[1].name: \"../n\" is not a name of a ResourceClaim"},
+      {claim("ns", "", "n"), "claims[1].uid: \"\" is not a UID"},
+      {claim("ns", "../../etc", "n"), "claims[1].uid: \"../../etc\" is not a UID"},
+      {claim("ns", "a\0b"s, "n"), "claims[1].uid: \"a\\x00b\" is not a UID"},
+      {claim("ns", ".hidden", "n"), "claims[1].uid: \".hidden\" is not a UID"},
       {claim("ns", "u", "n") + claim("ns", "u", "m"), "claims[2].uid: \"u\" is also that of \"ns/n\""},
   };
   for (const auto& row : rows) {
@@ -53,7 +53,7 @@ TEST(KubeletMessages, RefusesInvalidMessages) {
     std::string bytes;
     const char* wrong;
   } rows[] = {
-      {claim("ns", "u\xff", "n"), "claims[0].uid: \"u\\xff\" is no UTF-8"},
+      {claim("ns", "u\xff", "n"), "claims[0].uid: \"u\\xff\" is not UTF-8"},
       {field(1,
              "\x0a\x05"
              "ab"),

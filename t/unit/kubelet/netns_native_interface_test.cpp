@@ -643,7 +643,7 @@ TEST_F(NetnsNativeMade, RefusesForbiddenSettingsAndRemovesNothing) {
   NativeNetwork tagged = network("bridgePort");
   tagged.vf.vlan = 100;
   EXPECT_NE(refused(tagged, "br7").find("type bridge vlan_filtering 1"), std::string::npos);
-  EXPECT_NE(refused(network("bridgePort"), "ens1v0").find("it is no bridge"), std::string::npos);
+  EXPECT_NE(refused(network("bridgePort"), "ens1v0").find("it is not a bridge"), std::string::npos);
   EXPECT_NE(refused(network("macvlan"), "gone").find("interface \"gone\" is not on the host"),
             std::string::npos);
   ip("link set ens1v0 promisc on");

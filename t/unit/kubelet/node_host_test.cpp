@@ -1372,7 +1372,7 @@ TEST_F(NodeHostTest, RefusesAnAddressThatThePfDoesNotReport) {
   EXPECT_FALSE(host().set_mac(one, std::string(kNoMac))) << "what is not reported is not none";
 }
 
-// 20 bytes of IPoIB, all zeros, and what is no address at all: the driver's to choose.
+// 20 bytes of IPoIB, all zeros, and what is not an address at all: the driver's to choose.
 TEST_F(NodeHostTest, LeavesAnAddressToTheDriverWithoutAnInterface) {
   for (const char* mac : {"00:00:10:49:fe:80:00:00:00:00:00:00:00:11:22:33:44:55:66:77", "00:00:00:00:00:00",
                           "01:00:5e:00:00:01", "", "x=y"}) {

@@ -82,7 +82,7 @@ TEST(Plan, ANetworkOnASharedDeviceHasATypeAndNoMacOfTheClaim) {
   EXPECT_EQ(has(problem("{}", "FromClaim", true, kBridge), "set type to bridgePort"), "");
   EXPECT_EQ(has(problem(R"({"type":"passthrough"})", "FromClaim", true, kNic), "is a shared device"), "");
   EXPECT_EQ(has(problem(R"({"type":"macvlan"})", "FromClaim", false, kNic), "leave out type"), "");
-  EXPECT_EQ(has(problem(R"({"type":"bridgePort"})", "FromClaim", true, kNic), "is no bridge"), "");
+  EXPECT_EQ(has(problem(R"({"type":"bridgePort"})", "FromClaim", true, kNic), "is not a bridge"), "");
   const char* mac = R"({"type":"macvlan","mac":"02:00:00:00:00:05"})";
   EXPECT_EQ(has(problem(mac, "FromClaim", true, kNic), "the claim sets network.mac"), "");
   EXPECT_EQ(problem(mac, "FromClass", true, kNic), "");

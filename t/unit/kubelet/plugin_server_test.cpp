@@ -74,8 +74,8 @@ TEST(KubeletPluginServer, RefusesInvalidCalls) {
 TEST(KubeletPluginServer, AnswersAnInvalidClaimAndContinues) {
   PluginWorld world;
   const std::string claims = claim("ns", "../x", "a") + claim("ns", "u1", "a") + claim("ns", "u2", "b/c");
-  const std::string uid = "claims[0].uid: \"../x\" is no UID";
-  const std::string name = "claims[2].name: \"b/c\" is no name of a ResourceClaim";
+  const std::string uid = "claims[0].uid: \"../x\" is not a UID";
+  const std::string name = "claims[2].name: \"b/c\" is not a name of a ResourceClaim";
   const uint32_t prepare = world.call(kV1 + "NodePrepareResources", claims);
   ASSERT_EQ(world.preparer.prepares.size(), 1u);
   world.preparer.prepares[0].done({});
@@ -88,8 +88,9 @@ TEST(KubeletPluginServer, AnswersAnInvalidClaimAndContinues) {
   EXPECT_EQ(world.messages(unprepare),
             std::vector{encode_unprepared({{"../x", uid}, {"u1", ""}, {"u2", name}})});
   const uint32_t alone = world.call(kV1 + "NodePrepareResources", claim("ns", "", "a"));
-  EXPECT_EQ(world.messages(alone), std::vector{encode_prepared(
-                                       {{"", {.error = "claims[0].uid: \"\" is no UID"}}}, DraVersion::kV1)});
+  EXPECT_EQ(
+      world.messages(alone),
+      std::vector{encode_prepared({{"", {.error = "claims[0].uid: \"\" is not a UID"}}}, DraVersion::kV1)});
 }
 
 TEST(KubeletPluginServer, AnAbandonedOrSlowPrepareIsAnError) {

@@ -11,7 +11,7 @@ namespace gates_test {
 
 constexpr auto kLast = Outcome::kImmovable;
 
-// What is no gate's is the word of the policies, or comes of what else is offered.
+// What is not a gate's is the word of the policies, or comes of what else is offered.
 const std::set<Outcome> kOfPolicies = {
     Outcome::kOffered,       Outcome::kNotAVf,     Outcome::kNoPolicy,
     Outcome::kNoMatch,       Outcome::kExcluded,   Outcome::kExcludeUnknown,

@@ -125,7 +125,7 @@ const Row kRows[] = {
      "no driver is bound to VF 0 of ens1f0"},
     {"a link", Condition::kDriverBound,
      [](auto& vf, auto&, auto&) { vf.pci.reset(), vf.driver = "", vf.type = hotplug::DeviceType::kBridge; },
-     Is::kDoesNotApply, "it is no function"},
+     Is::kDoesNotApply, "it is not a function"},
     {"all is well", Condition::kNetdev, {}, Is::kMet, ""},
     {"none yet", Condition::kNetdev, [](auto& vf, auto&, auto&) { vf.netdev.reset(); }, Is::kNotMet,
      "driver iavf of VF 0 of ens1f0 has made none here"},
@@ -151,7 +151,7 @@ const Row kRows[] = {
      [](auto& vf, auto&, auto&) { vf.driver = "vfio-pci", vf.enforced.reset(), vf.netdev.reset(); },
      Is::kDoesNotApply, "bound to vfio-pci"},
     {"a PF", Condition::kAdminMac, [](auto& vf, auto&, auto&) { vf.type = hotplug::DeviceType::kPf; },
-     Is::kDoesNotApply, "it is no VF"},
+     Is::kDoesNotApply, "it is not a VF"},
     {"InfiniBand", Condition::kAdminMac, [](auto& vf, auto&, auto&) { vf.netdev->link_type = 32; },
      Is::kDoesNotApply, "it is not Ethernet"},
     {"a snapshot", Condition::kAdminMac,
@@ -356,7 +356,7 @@ TEST(Readiness, HoldsBackAndNamesDevicesThatAreNotReady) {
     for (const auto& [driver, pools] : decision.pools)
       for (const DesiredPool& pool : pools) EXPECT_TRUE(pool.devices.empty());
     EXPECT_EQ(decision.awaited_pfs.size(), 1u) << "the kernel may not tell of it";
-    EXPECT_TRUE(decision.notes.empty()) << "to wait is no problem of a policy";
+    EXPECT_TRUE(decision.notes.empty()) << "to wait is not a problem of a policy";
     ASSERT_EQ(decision.unready.size(), 1u);
     EXPECT_EQ(decision.unready.begin()->first, "adminMac; mtuAtLeast");
     bool is_rule_there = false;

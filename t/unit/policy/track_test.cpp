@@ -414,7 +414,7 @@ TEST_F(TrackTest, AFlappingConditionWaitsLonger) {
   const auto regain = [&](Millis at) { vf().enforced->mac = "02:00:00:00:00:01", look(at); };
   begin(10s);
   lose(100s), regain(101s);
-  EXPECT_EQ(vf_by(mac).calm_at, kEver) << "once is no flapping";
+  EXPECT_EQ(vf_by(mac).calm_at, kEver) << "once is not flapping";
   lose(102s), regain(103s);
   EXPECT_EQ(vf_by(mac).calm_at, TimePoint(104s));
   EXPECT_EQ(vf_by(mac).flapping, Condition::kAdminMac);

@@ -292,7 +292,7 @@ TEST(DiffPool, KeepsFinalizersAndOwnersOfOthers) {
   const kube::OwnerReference after{"apps/v1", "Deployment", "b", "b-uid", false, true};
   meta.owner_references.insert(meta.owner_references.begin(), before);
   meta.owner_references.push_back(after);
-  EXPECT_TRUE(diff(pool(devices(0, 1)), held).empty()) << "what others wrote is no difference";
+  EXPECT_TRUE(diff(pool(devices(0, 1)), held).empty()) << "what others wrote is not a difference";
   const SliceChanges plan = diff(pool(devices(0, 2)), held);
   ASSERT_EQ(plan.updates.size(), 1u);
   EXPECT_EQ(plan.updates[0].meta, meta);

@@ -28,7 +28,7 @@ TEST(TextLine, Lines) {
       {"a word needs no quotes", text_line(kNow, Level::kInfo, "published", {{"slices", 3}, {"node", "n-1"}}),
        "I1120 23:15:46.123 published slices=3 node=n-1\n"},
       {"levels", text_line(kNow, Level::kError, "no", {}), "E1120 23:15:46.123 no\n"},
-      {"what is no word is quoted",
+      {"what is not a word is quoted",
        text_line(kNow, Level::kWarning, "x", {{"a", ""}, {"b", "c d"}, {"e", "f=g"}}),
        "W1120 23:15:46.123 x a=\"\" b=\"c d\" e=\"f=g\"\n"},
       {"quotes in a value", text_line(kNow, Level::kDebug, "say \"x\"", {{"a", "b \"c\\"}}),

@@ -29,7 +29,7 @@ TEST_F(TurnWatchTest, ALongTurnIsReportedWithItsLongestCall) {
   call(30, typeid(Quick));
   call(90, typeid(Slow));
   call(10, typeid(Quick));
-  now_ms += 5'000;  // waiting is no part of a turn
+  now_ms += 5'000;  // waiting is not part of a turn
   const auto told = watch.end_turn();
   ASSERT_TRUE(told);
   EXPECT_EQ(told->took, 130ms);

@@ -153,7 +153,7 @@ TEST_F(ListWatchTest, FallsBackToListWithoutWatchList) {
   follow();
   EXPECT_EQ(events(), (Words{"relisted a=1"}));
   EXPECT_EQ(asked(), (Words{"watch initial", "list from ", "watch from " + version()}));
-  EXPECT_EQ(log.count("watch failed"), 0u) << "a missing ability is no outage";
+  EXPECT_EQ(log.count("watch failed"), 0u) << "a missing ability is not an outage";
 
   scheduler.advance(2min);
   cluster.expire_watches();
@@ -569,7 +569,9 @@ TEST_F(ListWatchTest, NoAnswerCausesABusyLoop) {
       {"an event that names nothing",
        [&] { cluster.inject("things", kube::EventType::kModified, "{}"); },
        {}},
-      {"an event that is no object", [&] { cluster.inject("things", kube::EventType::kModified, "5"); }, {}},
+      {"an event that is not an object",
+       [&] { cluster.inject("things", kube::EventType::kModified, "5"); },
+       {}},
       {"a kind that comes and goes",
        [&] { ++turn % 2 == 0 ? cluster.install(kThings) : cluster.uninstall(kThings); },
        {}},

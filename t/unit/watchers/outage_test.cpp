@@ -31,7 +31,7 @@ TEST(Outage, Table) {
       {"one of them returns", 3, 1, 0, Phase::kCatchingUp},
       {"and the other", 4, 0, 0, Phase::kServed},
       {"two are lost, and two that waited start", 2, 2, 0, Phase::kServed},
-      {"that is no return", 3, 2, 0, Phase::kServed},
+      {"that is not a return", 3, 2, 0, Phase::kServed},
   };
   Outage outage;
   for (const auto& row : rows)

@@ -127,7 +127,7 @@ TEST_F(PolicyWatcherTest, ReportsAnOmittedObjectOnce) {
   EXPECT_EQ(log.count("the memory for this kind is used up"), 1u);
 }
 
-// What a list that broke off had collected is no part of what follows. Red when the room that it took is
+// What a list that broke off had collected is not part of what follows. Red when the room that it took is
 // looked up in it.
 TEST_F(PolicyWatcherTest, HandlesAListThatBreaksOffBecauseItsKindIsDeleted) {
   for (char name = 'a'; name < 'k'; ++name) put_policy(std::string(1, name), "x");

@@ -14,5 +14,5 @@ var byDefault = structured.Features{AdminAccess: true, PrioritizedList: true, De
 // shared (kubernetes/kubernetes#133705): then the scheduler ends, or refuses what there is, and gives nothing too much.
 const panicsWithShares = true
 
-// Before 1.35 a device that cannot be allocated on a node is no error.
+// Before 1.35 a device that cannot be allocated on a node is not an error.
 func isRefusal(error) bool { return false }

@@ -120,7 +120,7 @@ TEST(CelQuantity, SumsKeepTheirForm) {
   EXPECT_EQ(*quantity("1").add(CelQuantity(INT64_MAX)), quantity("9223372036854775808"));
   EXPECT_EQ(integer(*quantity("1").sub(CelQuantity(3))), "-2");
   EXPECT_EQ(integer(*quantity("10E").sub(CelQuantity(9'000'000'000'000'000'000))), "none")
-      << "10E is no int64";
+      << "10E is not an int64";
   EXPECT_EQ(integer(*quantity("0").sub(CelQuantity(INT64_MIN))), "-9223372036854775808")
       << "upstream's own opposite";
   EXPECT_EQ(*quantity("-1").sub(CelQuantity(INT64_MIN)), quantity("9223372036854775807"));

@@ -25,7 +25,7 @@ Duration span(std::string_view text) {
 TEST(CelTimestamp, ReadsAndWritesRfc3339) {
   EXPECT_EQ(at("2009-02-13T23:31:30Z").seconds, 1234567890);
   EXPECT_EQ(at("1969-12-31T23:59:59.5Z"), (Timestamp{-1, 500'000'000}));
-  EXPECT_EQ(at("2009-02-13T23:31:30+01:30"), at("2009-02-13T22:01:30Z")) << "a zone is no part of the value";
+  EXPECT_EQ(at("2009-02-13T23:31:30+01:30"), at("2009-02-13T22:01:30Z")) << "a zone is not part of the value";
   for (const auto& [text, canonical] : std::initializer_list<std::pair<const char*, const char*>>{
            {"2009-02-13T23:31:30+00:00", "2009-02-13T23:31:30Z"},
            {"2009-02-13T23:31:30-00:00", "2009-02-13T23:31:30Z"},

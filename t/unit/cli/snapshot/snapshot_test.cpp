@@ -106,8 +106,8 @@ TEST(Snapshot, RawKeepsAll) {
 }
 
 TEST(Snapshot, RefusesOtherFilesWithAReason) {
-  EXPECT_EQ(decode("hello").error().what, "is no snapshot: its bytes are not zstd's");
-  EXPECT_EQ(decode(pack({{"about.json", "{}"}})).error().what, "is no snapshot: it has no host.json");
+  EXPECT_EQ(decode("hello").error().what, "is not a snapshot: its bytes are not zstd's");
+  EXPECT_EQ(decode(pack({{"about.json", "{}"}})).error().what, "is not a snapshot: it has no host.json");
   EXPECT_EQ(decode(pack({{"about.json", R"({"format": 2})"}, {"host.json", "{}"}, {"objects.json", "[]"}}))
                 .error()
                 .what,

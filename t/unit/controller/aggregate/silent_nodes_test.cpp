@@ -64,7 +64,7 @@ struct SilentNodesTest : testing::Test {
 // Red when a daemon that is gone is not seen within two minutes, or not forgotten when it is back.
 TEST_F(SilentNodesTest, MarksAndClearsSilenceInReports) {
   start();
-  EXPECT_EQ(nodes->leases(), 3u) << "another Lease is no node's";
+  EXPECT_EQ(nodes->leases(), 3u) << "another Lease is not a node's";
   live(90s, {"a"});
   EXPECT_EQ(nodes->silent(), 0u);
   live(30s, {"a"});

@@ -330,7 +330,7 @@ TEST(Judgement, RecognizesMisspelledKinds) {
   EXPECT_EQ(said(judge(object_of("apiVersion: v1\nkind: SriovResourcePolicies\n"), kDrivers)),
             "kind is \"SriovResourcePolicies\"; did you mean SriovResourcePolicy?\n");
   EXPECT_EQ(said(judge(object_of("kind: Pod\n"), kDrivers)),
-            "is no Kubernetes object: apiVersion or kind is missing\n");
+            "is not a Kubernetes object: apiVersion or kind is missing\n");
   EXPECT_EQ(said(judge(object_of("apiVersion: v1\nkind: Pod\n"), kDrivers)), "nothing");
 }
 

@@ -69,7 +69,7 @@ TEST(JudgeNetwork, RefusesADefinitionTooLongForTheCheckpoint) {
                 "NetworkAttachmentDefinition apps/nad: spec.config has 17424 bytes; expected at most 16384"});
 }
 
-// What depends on who names the definition, and on policies and options of nodes, is no error for everybody.
+// What depends on who names the definition, and on policies and options of nodes, is not an error for everybody.
 TEST(JudgeNetwork, PathsAreAnAdministratorsAndPluginsAreListed) {
   const auto paths = judge_network(definition(R"({"type":"sriov","logFile":"/var/log/sriov.log"})"));
   EXPECT_TRUE(paths.errors.empty());

@@ -163,7 +163,7 @@ TEST(Review, RefusesAnInvalidRequest) {
 
 TEST(Review, RefusesABodyThatIsNoObject) {
   for (const char* body : {"garbage", "[]", "{"})
-    EXPECT_EQ(webhook::review(body, kDrivers).body, "no AdmissionReview: the body is no JSON object\n")
+    EXPECT_EQ(webhook::review(body, kDrivers).body, "no AdmissionReview: the body is not a JSON object\n")
         << body;
 }
 

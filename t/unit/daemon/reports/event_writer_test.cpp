@@ -141,7 +141,7 @@ TEST_F(EventWriterTest, TheFirstNodeWritesAnEventOfTheFleet) {
   scheduler.advance(1min);
   const auto all = cluster.objects(kube::kEvents);
   ASSERT_EQ(all.size(), 1u);
-  EXPECT_EQ(all[0].find("series"), nullptr) << "it is no series, but for who has told it";
+  EXPECT_EQ(all[0].find("series"), nullptr) << "it is not a series, but for who has told it";
   cluster.log.clear();
   make(writer, "late");
   look({everywhere}, 10min);

@@ -67,7 +67,7 @@ TEST(PageText, EscapesText) {
   EXPECT_EQ(page.find("\"a\""), std::string::npos) << "no attribute is left";
   EXPECT_GE(split(page, '<').size(), 100u);
   EXPECT_NE(page.find("&lt;img src=x onerror=&quot;a&quot;&gt;&amp;&#39;"), std::string::npos) << page;
-  EXPECT_EQ(html("\x1b[31m\n\xff"), "\\x1b[31m\\x0a\\xff") << "and nothing that steers or is no text";
+  EXPECT_EQ(html("\x1b[31m\n\xff"), "\\x1b[31m\\x0a\\xff") << "and nothing that steers or is not text";
   EXPECT_EQ(page.find("{{"), std::string::npos) << "everything is filled in";
 }
 

@@ -129,7 +129,7 @@ TEST(GrpcServer, EveryErrorHasItsStatus) {
       {"/t.S/Echo",
        frame("a"),
        {{"grpc-timeout", "soon"}},
-       "13 grpc-timeout \"soon\" is no timeout, such as 45S"},
+       "13 grpc-timeout \"soon\" is not a timeout, such as 45S"},
       {"/t.S/Wait", frame("a"), {{"grpc-timeout", "0n"}}, "4 no answer within 0 ms"},
   };
   for (const auto& row : rows) {

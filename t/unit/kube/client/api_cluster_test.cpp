@@ -578,7 +578,7 @@ TEST_F(ApiClusterTest, OpensNewConnectionsForChangedCertificates) {
   next.token = "another token";
   world.credentials->next = next;
   EXPECT_EQ(world.list().words, (Words{"done 7"}));
-  EXPECT_EQ(world.server.connections(), 1u) << "a token is no part of a connection";
+  EXPECT_EQ(world.server.connections(), 1u) << "a token is not part of a connection";
   next.access.ca_pem += http::authority().cert_pem();
   world.credentials->next = next;
   EXPECT_EQ(world.list().words, (Words{"done 7"}));

@@ -414,7 +414,7 @@ TEST_F(CredentialsTest, ReportsPluginFailures) {
   write_kubeconfig(kExec);
   const std::pair<const char*, const char*> rows[] = {
       {"echo not logged in >&2; exit 3", "exit status 3; it said \"not logged in\": get it somewhere"},
-      {"echo nonsense", "its output is no JSON"},
+      {"echo nonsense", "its output is not JSON"},
       {"printf '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1beta1\"}'",
        "apiVersion"},
       {"kill -9 $$", "signal 9"},

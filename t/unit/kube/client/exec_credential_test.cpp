@@ -33,8 +33,8 @@ TEST(DecodeExecCredential, Table) {
 
 TEST(DecodeExecCredential, Refuses) {
   const std::pair<std::string, const char*> rows[] = {
-      {"", "no JSON"},
-      {"<html>", "no JSON"},
+      {"", "not JSON"},
+      {"<html>", "not JSON"},
       {R"({"kind":"Pod"})", "kind"},
       {R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1beta1","status":{"token":"t"}})",
        "apiVersion"},

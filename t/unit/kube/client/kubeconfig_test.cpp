@@ -127,7 +127,7 @@ TEST(DecodeKubeconfig, RefusalsNameTheField) {
       {kubeconfig(kServer, v1 + "args: [1]}"), "interactiveMode: is required"},
       {kubeconfig(kServer, v1 + "interactiveMode: Never, args: [1]}"), "args: must be a list of strings"},
       {kubeconfig(kServer, v1 + "interactiveMode: Never, env: [{value: x}]}"), "env:"},
-      {"[]", "is no map"},
+      {"[]", "is not a map"},
       {"kind: Pod", "expected Config"},
       {"kind: Config", "current-context: is missing"},
       {"current-context: a\ncontexts: [{name: b, context: {}}]", "contexts: has no entry named \"a\""},

@@ -85,8 +85,8 @@ TEST(NodeSelector, EveryProblemNamesFieldAndReason) {
       {"{zone: 1}", "zone", "must be a string, not number; put it in quotes"},
       {"{zone: yes}", "zone", "must be a string, not boolean; put it in quotes"},
       {"{matchLabel: {a: b}}", "matchLabel", "must be a string, not map"},
-      {"{'bad key': a}", "bad key", "\"bad key\" is no label key"},
-      {"{zone: 'bad value'}", "zone", "\"bad value\" is no label value"},
+      {"{'bad key': a}", "bad key", "\"bad key\" is not a label key"},
+      {"{zone: 'bad value'}", "zone", "\"bad value\" is not a label value"},
       {"{matchLabels: {a: b}, matchExpresions: []}", "matchExpresions",
        "unknown field, did you mean matchExpressions?"},
       {"{matchLabels: [a]}", "matchLabels", "must be a map, not list"},
@@ -188,7 +188,7 @@ TEST(LabelSelector, MatchesLikeKubernetes) {
   }
   FieldProblems problems;
   decode_label_selector(parse("{zone: a}"), problems);
-  ASSERT_EQ(problems.size(), 1u) << "a plain map is no label selector";
+  ASSERT_EQ(problems.size(), 1u) << "a plain map is not a label selector";
   EXPECT_EQ(problems[0].field, "zone");
 }
 

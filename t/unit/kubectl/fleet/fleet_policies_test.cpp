@@ -148,7 +148,7 @@ TEST(FleetPolicies, RefusesOtherFiles) {
   EXPECT_EQ(wrong(""), "1: there is no object in it");
   EXPECT_EQ(wrong(kind), "1: no object: apiVersion or kind is missing");
   EXPECT_EQ(wrong("apiVersion: v1\n" + kind),
-            "1: v1 SriovResourcePolicy theirs/a is no policy, and no DeviceAttributes");
+            "1: v1 SriovResourcePolicy theirs/a is neither a policy nor a DeviceAttributes");
   EXPECT_EQ(
       wrong("apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\n" + kind),
       "1: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1 SriovResourcePolicy theirs/a is not of the namespace that is "
@@ -245,8 +245,9 @@ TEST(PolicyTables, ShowsEachPolicyOnAllNodes) {
       "spec.x: is wrong (on 1 node)\n"
       "ours/elsewhere  SriovResourcePolicy  expose  0         0      0         0        0        0       -\n");
   const std::string one = policy_text(rows.at(1), {});
-  EXPECT_NE(one.find("\nSriovResourcePolicy ours/a takes what it would offer on worker-1 (4)\n"),
-            std::string::npos)
+  EXPECT_NE(
+      one.find("\nSriovResourcePolicy ours/a withholds the devices that it would offer on worker-1 (4)\n"),
+      std::string::npos)
       << one;
   EXPECT_EQ(kube::encode_json(*(*json_of(rows).find("policies")->array())[1].find("behind")),
             R"([{"policy":"SriovResourcePolicy ours/a","devices":{"worker-1":4}}])");
@@ -299,7 +300,7 @@ TEST(PolicyTables, NamesChangedAndUnjudgedNodes) {
       "  - x, P a\n"
       "  ~ y, P a -> P b; k: 1 -> 2\n"
       "v\\x1b cannot be judged: it writes no report\n"
-      "1 node would change: 1 device more, 1 fewer (0 allocated now), 1 otherwise; 3 nodes would not; 1 node cannot be "
+      "1 node would change: 1 device more, 1 fewer (0 allocated now), 1 changed; 3 nodes would not; 1 node cannot be "
       "judged\n");
   EXPECT_EQ(kube::encode_json(*json_of(diff).find("unjudged")),
             "[{\"name\":\"v\\u001b\",\"why\":\"it writes no report\"}]");
@@ -325,7 +326,7 @@ TEST(PolicyTables, GroupsEqualChangesAndNamesAffectedClaims) {
       "  NODE       DEVICE  CLAIM\n"
       "  worker-2   x       apps/load (pod load-1)\n"
       "  worker-10  x       apps/b, apps/c (pod c)\n"
-      "13 nodes would change: 1 device more, 12 fewer (2 allocated now), 0 otherwise; 0 nodes would not; 2 nodes cannot "
+      "13 nodes would change: 1 device more, 12 fewer (2 allocated now), 0 changed; 0 nodes would not; 2 nodes cannot "
       "be judged\n");
   EXPECT_NE(diff_text(diff, {.is_wide = true}).find("worker-11, worker-12\n"), std::string::npos);
   const kube::Json json = json_of(diff);
@@ -337,7 +338,7 @@ TEST(PolicyTables, GroupsEqualChangesAndNamesAffectedClaims) {
   EXPECT_EQ(kube::encode_json(*json_of(diff).find("claimsRead")), "false");
 }
 
-// Red when a deletion is no edit, or when a name that may mean two policies deletes one of them.
+// Red when a deletion is not an edit, or when a name that may mean two policies deletes one of them.
 TEST(FleetPolicies, JudgesADeletionLikeAnEdit) {
   const FleetPolicies now = policies({sriov("a", "{pfNames: [ens1f0]}"), exposure("a", "exclude", "false"),
                                       exposure("b", "exclude", "true")});

@@ -339,7 +339,7 @@ TEST(Fleet, ShortensAStateAndCountsTheRest) {
   NodeRow row;
   EXPECT_EQ(state_of(row), "ok");
   row.report = FleetReport{.waits_for = "configuration: node"};
-  EXPECT_EQ(state_of(row), "waits for configuration: node") << "which is no problem";
+  EXPECT_EQ(state_of(row), "waits for configuration: node") << "which is not a problem";
   EXPECT_NE(health_of(row), "warning");
   row.problems = {"one", "two", std::string(90, 'x'), "four"};
   EXPECT_EQ(state_of(row), "one; two (+2 more)");

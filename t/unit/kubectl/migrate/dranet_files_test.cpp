@@ -220,7 +220,7 @@ TEST_F(DranetFiles, ErrorsPrintNothing) {
   no_cel.replace(no_cel.find("attributes["), 10, "attributes[[");
   no_counterpart.replace(no_counterpart.find("rdma"), 4, "ebpf");
   for (const auto& [files, text] : std::vector<std::pair<std::vector<std::string>, std::string>>{
-           {{no_cel}, "--filter is no CEL expression"},
+           {{no_cel}, "--filter is not a CEL expression"},
            {{no_counterpart}, "--filter has attributes['dra.net/ebpf'].BoolValue, which has no counterpart"},
            {{kClass, kClass}, "comes of two objects of one name"},
            {{kClass, claim("{requests: [" + request("nic") + "], config: [" +

@@ -391,7 +391,7 @@ TEST_F(MigrateFiles, WarnsAboutAmbiguousKeys) {
   EXPECT_EQ(count(nodes.err, "are taken for names of nodes"), 1u) << nodes.err;
   const Answer notes = run(written(head + "  config.cfg: " + json + "\n  notes: read me\n"));
   EXPECT_EQ(notes.status, daemon::kExitError);
-  EXPECT_TRUE(notes.says("data[notes] is no configuration of the device plugin")) << notes.err;
+  EXPECT_TRUE(notes.says("data[notes] is not a configuration of the device plugin")) << notes.err;
   const Answer map = run(written(head + "  config.json: {resourceList: []}\n"));
   EXPECT_TRUE(map.says("data[config.json] is a map, expected a string with JSON")) << map.err;
   const Answer binary =
@@ -477,7 +477,7 @@ TEST_F(MigrateFiles, WarnsAboutFieldsThatDraDriverSriovIgnores) {
         std::pair("resourceFilters: [{numaNodes: ['1']}]", "numaNodes"),
         std::pair("resourceName: a, resourceFilters: [{pfNames: [ens1f0]}]", "resourceName")}) {
     const Answer differs = check(written(head + config + "}]}\n"));
-    EXPECT_TRUE(differs.says(std::string(field) + " is no field of dra-driver-sriov, which ignores it"))
+    EXPECT_TRUE(differs.says(std::string(field) + " is not a field of dra-driver-sriov, which ignores it"))
         << differs.err;
     EXPECT_EQ(differs.status, daemon::kExitChanges) << differs.out;
     EXPECT_EQ(row(differs, "0000:3b:02.0").substr(0, 3), "(no")
@@ -490,7 +490,7 @@ TEST_F(MigrateFiles, RefusesFieldsThatTheOperatorDoesNotRead) {
   const Answer name = run(k09 + "pfName.yaml");
   EXPECT_EQ(name.status, daemon::kExitError);
   EXPECT_TRUE(
-      name.says("pfName.yaml:9: error: SriovNetworkNodePolicy a: spec.nicSelector.pfName is no field"))
+      name.says("pfName.yaml:9: error: SriovNetworkNodePolicy a: spec.nicSelector.pfName is not a field"))
       << name.err;
   EXPECT_TRUE(name.says("write pfNames")) << name.err;
   const Answer types = run(k09 + "wrong-types.yaml");
@@ -499,7 +499,7 @@ TEST_F(MigrateFiles, RefusesFieldsThatTheOperatorDoesNotRead) {
                            "pfNames is a string, expected a list of strings"})
     EXPECT_TRUE(types.says(text)) << types.err;
   const Answer places = run(k09 + "at-the-wrong-place.yaml");
-  for (const char* text : {"spec.pfNames is no field", "move it to spec.nicSelector",
+  for (const char* text : {"spec.pfNames is not a field", "move it to spec.nicSelector",
                            "spec.nicSelector.isRdma", "spec.priority is a string, expected an integer"})
     EXPECT_TRUE(places.says(text)) << places.err;
   EXPECT_TRUE(run(k09 + "selects-everything.yaml").says("spec.nicSelector is empty"));

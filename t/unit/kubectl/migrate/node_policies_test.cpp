@@ -180,7 +180,7 @@ TEST(NodePolicies, ReportsFieldsThatCannotBeConverted) {
        "sriovnetworknodestates -o yaml), or give the ConfigMap device-plugin-config, which the operator makes of its policies, in place of them (kubectl "
        "-n sriov-network-operator get configmap device-plugin-config -o yaml)"},
       {"{resourceName: a, vdpaType: vhost, nicSelector: {vendor: '15b3'}}",
-       "spec.vdpaType is no field of a SriovResourcePolicy: select by the attribute vdpa in a DeviceClass"},
+       "spec.vdpaType is not a field of a SriovResourcePolicy: select by the attribute vdpa in a DeviceClass"},
       {"{resourceName: a}", "spec.nicSelector is missing"},
       {"{nicSelector: {vendor: '15b3'}}",
        "spec.resourceName is \"\": must consist of letters, digits, _ and - behind the prefix"},

@@ -114,7 +114,7 @@ const Documented kDocumented[] = {
         {"resourceName": "b", "excludeTopology": true, "selectors": [{"pfNames": ["ens2f0"]}, {"devices": ["1592"]}]}]})",
      "intel.com/a: 5e:00.3 5e:00.4 af:00.1 af:00.2\nintel.com/b: 5e:00.1 5e:00.2 c1:00.0\n", ""},
     {"vDPA", R"({"resourceList": [{"resourceName": "v", "selectors": [{"vdpaType": "vhost"}]}]})", "",
-     "c.json:1: error: resource intel.com/v: vdpaType is no field of a SriovResourcePolicy. Select by the attribute vdpa "
+     "c.json:1: error: resource intel.com/v: vdpaType is not a field of a SriovResourcePolicy. Select by the attribute vdpa "
      "in a DeviceClass, or leave the resource to the device plugin. If no other resource selects its devices, delete it from this file to carry over the others\n"},
     {"accelerators",
      R"({"resourceList": [{"resourceName": "fpga", "deviceType": "accelerator", "selectors": [{"devices": ["0d90"]}]}]})",
@@ -138,7 +138,7 @@ const Documented kDocumented[] = {
      "c.json:1: error: resource intel.com/d: ddpProfiles is not known of devices: name the PFs with that profile by pfNames "
      "or rootDevices\n"},
     {"partition keys", R"({"resourceList": [{"resourceName": "p", "selectors": [{"pKeys": ["0x1"]}]}]})", "",
-     "c.json:1: error: resource intel.com/p: pKeys is no field of a SriovResourcePolicy: name the functions with "
+     "c.json:1: error: resource intel.com/p: pKeys is not a field of a SriovResourcePolicy: name the functions with "
      "that key by pciAddresses, or by pfNames and VFs; or select by the attribute pKeys in the DeviceClass\n"},
     {"ACPI indexes", R"({"resourceList": [{"resourceName": "p", "selectors": [{"acpiIndexes": ["101"]}]}]})",
      "",
@@ -171,7 +171,7 @@ TEST(PluginConfig, ReportsDifferencesOfMeaningWithARemedy) {
        "resource intel.com/r: vendors is a string, expected a list, so that the plugin ignores the resource"},
       {resource(R"([{"pciAddresses": ["0000:3B:00.1"]}])"),
        "resource intel.com/r: pciAddresses has \"0000:3B:00.1\", expected PCI addresses such as \"0000:3b:02.0\" in lower case; "
-       "the plugin compares it as text with what the kernel says"},
+       "the plugin compares it as text with the kernel's value"},
       {resource(R"([{"pfNames": ["ens1f0#3-1"]}])"),
        "resource intel.com/r: pfNames has \"ens1f0#3-1\", expected the name of a PF's interface, optionally with VFs such as "
        "#0,2-7"},
@@ -227,8 +227,8 @@ TEST(PluginConfig, UsesTheFirstEntryOfAPfNamedTwice) {
   EXPECT_EQ(read.texts(true), "");
   EXPECT_EQ(
       read.texts(false),
-      "c.json:1: warning: resource intel.com/r: pfNames has ens2f0 twice, of which the plugin takes the first alone: "
-      "so it is carried over\n");
+      "c.json:1: warning: resource intel.com/r: pfNames has ens2f0 twice: the plugin uses the first alone, and so does the "
+      "result\n");
   EXPECT_EQ(offered(read.configs.at(0)), "intel.com/r: 5e:00.1\n");
 }
 
@@ -247,7 +247,7 @@ TEST(PluginConfig, MapsConfigMapKeysToNodesAndLines) {
   EXPECT_EQ(
       read.texts(true),
       "m.yaml:11: error: resource intel.com/b: vendors has \"x\", expected four hexadecimal digits in lower case, such as "
-      "\"8086\"; the plugin compares it as text with what the kernel says\n");
+      "\"8086\"; the plugin compares it as text with the kernel's value\n");
   ASSERT_EQ(read.configs.size(), 3u);
   EXPECT_TRUE(read.configs[2].resources.empty());
   EXPECT_EQ(read.configs[0].nodes, (Nodes{"node-a", {}}));

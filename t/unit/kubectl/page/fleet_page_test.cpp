@@ -158,7 +158,7 @@ TEST(FleetPage, NamesForbiddenDataInsteadOfANumber) {
   EXPECT_NE(text.find("data-of=\"allocated\">–</td><td class=\"used\"></td>"), std::string::npos) << text;
 }
 
-// Red when the answer is below the table, or the table is no table.
+// Red when the answer is below the table, or the table is not a table.
 TEST(FleetPage, ShowsAnswerReasonsAndTableOfAPendingPod) {
   FleetPageFacts facts;
   facts.pod = "ns/p";

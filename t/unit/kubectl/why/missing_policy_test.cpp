@@ -220,7 +220,7 @@ TEST_F(MissingPolicyTest, SuggestsNothingIfNoPolicyWouldHelp) {
   EXPECT_EQ(advice(kStorage), "") << "there is enough";
 }
 
-// What the host uses is no device that a policy would offer.
+// What the host uses is not a device that a policy would offer.
 TEST_F(MissingPolicyTest, DoesNotSuggestDevicesThatTheHostUses) {
   auto group = vfs("ens1f0");
   group.host_use = "has the default route";

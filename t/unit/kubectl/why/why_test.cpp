@@ -70,7 +70,7 @@ TEST(Why, HonoursTaintRules) {
     return one.what ==
            "has the taint broken:NoSchedule of DeviceTaintRule broken, which the "
            "request does not tolerate";
-  })) << "a taint of the driver is seen first, and is no rule's";
+  })) << "a taint of the driver is seen first, and is not a rule's";
   cluster.features.taint_rules = false;
   EXPECT_EQ(why_pod(cluster, *answer.pod).verdict, Verdict::kCan)
       << "schedulers before 1.37 know of no rules";
@@ -729,7 +729,7 @@ TEST(Why, CountsMissingDistinctValues) {
       << answer.nodes.at(0).clashes[0];
 }
 
-// What a constraint can meet is no clash: counters or other claims stand in the way then.
+// What a constraint can meet is not a clash: counters or other claims stand in the way then.
 TEST(Why, ASatisfiableConstraintIsNoConflict) {
   Cluster cluster;
   add(cluster, kWorld);

@@ -476,7 +476,7 @@ TEST(CanonicalDefinition, PlacesAnInterfaceOnlyOnTheAllocatedDevice) {
     for (const Author author : {Author::kNamespaceUser, Author::kAdministrator}) {
       const std::string config =
           R"({"cniVersion":"1.1.0","type":")" + type + R"(","master":"eth0","linkInContainer":true})";
-      EXPECT_NE(why_not(config, rules({type}, author), kParent).find("linkInContainer is no field"),
+      EXPECT_NE(why_not(config, rules({type}, author), kParent).find("linkInContainer is not a field"),
                 std::string::npos);
     }
 }
@@ -488,7 +488,7 @@ TEST(CanonicalDefinition, TreatsVlanZeroAsNoVlan) {
   none.settings.emplace();
   for (const char* member : {R"("mtu":1400)", R"("vlanId":null)", R"("vlanId":0)"}) {
     const std::string config = R"({"cniVersion":"1.0.0","type":"vlan",)" + std::string(member) + "}";
-    EXPECT_NE(why_not(config, rules({"vlan"}), kParent).find("which is no VLAN: expected 1 to 4094"),
+    EXPECT_NE(why_not(config, rules({"vlan"}), kParent).find("which is not a VLAN: expected 1 to 4094"),
               std::string::npos)
         << config;
     EXPECT_FALSE(canonical_definition(config, "net", rules({"vlan"}), std::nullopt)) << config;

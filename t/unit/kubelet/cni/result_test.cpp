@@ -70,10 +70,11 @@ TEST(DecodeResult, NamesErrors) {
             "the result's ips[0].address is \"10.1.0.7/33\", expected an address and a prefix's length");
   EXPECT_EQ(refusal_of(R"({"ips":[{"address":"10.1.0.7/24","gateway":"x"}]})"),
             "the result's ips[0].gateway is \"x\", no IP address");
-  EXPECT_EQ(refusal_of(R"({"interfaces":{}})"), "the result's interfaces is no list");
+  EXPECT_EQ(refusal_of(R"({"interfaces":{}})"), "the result's interfaces is not a list");
   EXPECT_EQ(refusal_of(R"({"interfaces":["x"]})"), "the result's interfaces[0] is a string, expected a map");
-  EXPECT_EQ(refusal_of(R"({"interfaces":[{"name":7}]})"), "the result's interfaces[0].name is no string");
-  EXPECT_EQ(refusal_of(R"({"dns":{"search":[1]}})"), "the result's dns.search has an item that is no string");
+  EXPECT_EQ(refusal_of(R"({"interfaces":[{"name":7}]})"), "the result's interfaces[0].name is not a string");
+  EXPECT_EQ(refusal_of(R"({"dns":{"search":[1]}})"),
+            "the result's dns.search has an item that is not a string");
   EXPECT_NE(refusal_of(""), "");
   EXPECT_NE(refusal_of("[]"), "");
   std::string many = R"({"interfaces":[{})";

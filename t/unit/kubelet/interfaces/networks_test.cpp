@@ -250,7 +250,7 @@ TEST(NetworkFor, PassesNoOtherDeviceToAPlugin) {
       {function, R"({"type":"host-device","PCIBusID":"0000:04:00.0"})", "expected pciBusID"},
       {function, R"({"type":"host-device","RuntimeConfig":{"deviceID":"0000:04:00.0"}})",
        "expected runtimeConfig"},
-      {function, R"({"type":"host-device","DPDKMode":true})", "DPDKMode is no field"},
+      {function, R"({"type":"host-device","DPDKMode":true})", "DPDKMode is not a field"},
       {link, R"({"type":"host-device","pciBusID":"0000:04:00.0"})", "pciBusID is \"0000:04:00.0\""},
       {share, R"({"type":"sriov"})", "takes the device as a whole"},
       {link, R"({"type":"macvlan","master":7})", "master is \"7\""},

@@ -23,7 +23,7 @@ TEST(WantedInterfaces, PassesARequestedAddressToPluginsThatAcceptOne) {
   EXPECT_TRUE(interfaces_of(prepared(""), "pod")[0].capabilities.is_null());
 }
 
-// Red when a pod's InfiniBand VF gets no GUID, one that two pods share, or one that is no unicast EUI-64 of local administration.
+// Red when a pod's InfiniBand VF gets no GUID, one that two pods share, or one that is not a unicast EUI-64 of local administration.
 TEST(WantedInterfaces, AnInfinibandFunctionHasAGuidPerClaim) {
   PreparedClaims claims = prepared("");
   PreparedDevice& device = claims.begin()->second.devices[0];

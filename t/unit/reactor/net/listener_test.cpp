@@ -216,8 +216,8 @@ TEST_F(ListenerTest, RemovesNothingElse) {
     std::string text;
   } rows[] = {{"full", Errc::kBusy, "another process listens on it"},
               {"living", Errc::kBusy, "another process listens on it"},
-              {"file", Errc::kInvalid, "no socket is there; remove it"},
-              {"link", Errc::kInvalid, "no socket is there; remove it"},
+              {"file", Errc::kInvalid, "not a socket is there; remove it"},
+              {"link", Errc::kInvalid, "not a socket is there; remove it"},
               {"datagram", Errc::kIo, "check for a listener"},
               {"none/socket", Errc::kNotFound, "no such file or directory"},
               {std::string(108, 'x'), Errc::kInvalid, "1 to 107 bytes"}};
