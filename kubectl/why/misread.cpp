@@ -42,7 +42,8 @@ std::string nearest_of(const std::string& word, const std::set<std::string>& nam
 
 std::string Misread::text() const {
   if (is_driver)
-    return "compares device.driver with " + wrong + ", of which no device is; did you mean " + right + "?";
+    return "compares device.driver with " + wrong + ", and no device has that driver; did you mean " + right +
+           "?";
   return (is_domain ? "reads names of " + wrong + ", of which no device has any"
                     : "reads " + wrong + ", which no device has") +
          "; did you mean " + right + "?";

@@ -200,9 +200,12 @@ class Asking {
     out.name = node.view.name;
     if (out_.pod && node.is_known) out.kept_away = keeps_away(*out_.pod, node);
     for (const Claim& claim : out_.claims)
-      if (node.is_known && out.kept_away.empty() && claim.allocation && claim.allocation->nodes &&
-          !kube::match_node(*claim.allocation->nodes, node.view).matched)
-        out.kept_away = "claim " + claim.id() + " is allocated, for other nodes" + others_text(claim);
+      if (node.is_known && claim.allocation && claim.allocation->nodes &&
+          !kube::match_node(*claim.allocation->nodes, node.view).matched) {
+        out.elsewhere.push_back({claim.id(), others_text(claim)});
+        if (out.kept_away.empty())
+          out.kept_away = "claim " + claim.id() + " is allocated, for other nodes" + others_text(claim);
+      }
     Scene scene = scene_;
     const std::string by_plugin = ask_extended(node, scene, out);
     if (selectors_.is_spent()) return not_looked_at(std::move(out));
@@ -216,6 +219,7 @@ class Asking {
     if (selectors_.is_spent()) return not_looked_at(std::move(out));
     out.requests = view_requests(scene);
     if (out.found == Found::kNo) find_clashes(scene, out);
+    if (out.found == Found::kNo) find_exclusion(scene, out);
     if (out.found == Found::kNo || out.found == Found::kError) count_classes(scene, out);
     if (out.found == Found::kNo || out.found == Found::kError) {
       const bool is_looked_into = out.kept_away.empty() || is_small_;
@@ -370,6 +374,66 @@ class Asking {
       for (size_t i = 0; i < claim.constraints.size(); ++i)
         if (std::string clash = clash_of(claim, i, out.requests); !clash.empty())
           out.clashes.push_back(std::move(clash));
+  }
+
+  // Finds the shared counter without which the claims could be allocated here.
+  void find_exclusion(const Scene& scene, NodeAnswer& out) {
+    if (!out.clashes.empty() || selectors_.is_half_spent() || !lacking_requests(out).empty()) return;
+    Scene without = scene;
+    without.ignores_counters = true;
+    const Outcome outcome = search(without);
+    if (outcome.found != Found::kYes) return;
+    for (const Pool& pool : *scene.pools) {
+      std::set<std::string_view> picked;
+      for (const Pick& pick : outcome.picks)
+        if (pick.device.driver == pool.id.first && pick.device.pool == pool.id.second)
+          picked.insert(pick.device.device);
+      if (out.exclusion = exclusion_of(pool, picked); !out.exclusion.empty()) return;
+    }
+  }
+  // Returns "" if no counter of the pool is consumed by two of the devices.
+  static std::string exclusion_of(const Pool& pool, const std::set<std::string_view>& devices) {
+    struct Consumption {
+      Amount sum = 0;
+      std::vector<std::string> devices;
+    };
+    std::map<std::pair<std::string_view, std::string_view>, Consumption> consumed;  // by set and counter
+    for (const Candidate& one : pool.devices) {
+      if (!devices.contains(one.device->name)) continue;
+      for (const kube::CounterConsumption& set : one.device->consumes_counters)
+        for (const auto& [name, amount] : set.counters) {
+          Consumption& of = consumed[{set.counter_set, name}];
+          of.sum += amount.nanos();
+          of.devices.push_back(one.device->name);
+        }
+    }
+    std::string shared;
+    for (const auto& [counter, of] : consumed) {
+      const auto set = pool.counter_sets.find(counter.first);
+      if (of.devices.size() < 2 || set == pool.counter_sets.end()) continue;
+      const auto amount = set->second->find(std::string(counter.second));
+      if (amount == set->second->end()) continue;
+      const Amount total = amount->second.nanos();
+      if (of.sum <= total && !shared.empty()) continue;
+      shared = "devices " + names_of(of.devices) + " of pool " + pool.id.first + "/" + pool.id.second +
+               " exclude each other: they consume " + describe(of.sum) + " of counter " +
+               std::string(counter.first) + "/" + std::string(counter.second) + ", which has " +
+               describe(total) + (of.sum <= total ? ", in part used by other claims" : "");
+      if (of.sum > total) break;
+    }
+    return shared;
+  }
+  // "a, b and c"; "a, b, c and 5 more".
+  static std::string names_of(std::vector<std::string> names) {
+    constexpr size_t kNamesMax = 4;
+    const size_t count = names.size();
+    std::string last = " and " + names.back();
+    names.pop_back();
+    if (count > kNamesMax) {
+      names.resize(kNamesMax - 1);
+      last = " and " + std::to_string(count - names.size()) + " more";
+    }
+    return join(names, ", ") + last;
   }
 
   // Counts the classes that match, for requests without a match here.
@@ -769,6 +833,17 @@ void drop_selector_changes(const std::set<std::string>& requests, Answer& answer
   std::erase_if(answer.slips, [&](const Answer::Slip& one) { return requests.contains(one.request); });
   answer.advice.clear();
   advise(answer);
+}
+
+std::set<std::string> lacking_requests(const NodeAnswer& node) {
+  std::set<std::string> lacking, enough;
+  for (const RequestView& view : node.requests) {
+    const bool lacks = view.all ? view.free < view.matching || view.free == 0
+                                : static_cast<int64_t>(view.free) < view.wanted;
+    (lacks ? lacking : enough).insert(view.claim + ", " + view.request.substr(0, view.request.find('/')));
+  }
+  std::erase_if(lacking, [&](const std::string& one) { return enough.contains(one); });
+  return lacking;
 }
 
 std::string advice_text(const std::string& text, std::vector<std::string> nodes) {

@@ -69,6 +69,15 @@ struct NodeAnswer {
   std::vector<std::string> pools;     // incomplete and invalid ones, as texts
   /// For kNo: constraints that the free devices cannot meet, with their values.
   std::vector<std::string> clashes;
+  /// For kNo, if each request has enough devices by itself: the devices that a shared counter does not allow
+  /// together, as a text; "" if no counter is the cause.
+  std::string exclusion;
+  /// Claims of the pod that are allocated for other nodes.
+  struct Elsewhere {
+    std::string claim;   // Claim::id()
+    std::string remedy;  // how it could be allocated again; "": the scheduler deallocates it by itself
+  };
+  std::vector<Elsewhere> elsewhere;
   /// is_known is also false if they were not computed.
   Changes changes;                        // for kNo and kError
   std::vector<std::string> changes_text;  // as texts; and those that are sufficient alone
@@ -113,6 +122,10 @@ struct Answer {
   std::vector<std::string> hints;
   std::vector<std::string> unsure;  // parts that were not checked, or are unknown here
 };
+
+/// Returns the requests that have too few free devices on the node by themselves, as "namespace/claim,
+/// request". A request with alternatives is one of them if each alternative lacks devices.
+std::set<std::string> lacking_requests(const NodeAnswer& node);
 
 /// Returns a line of advice: the text, and up to three of the nodes on which it is sufficient.
 std::string advice_text(const std::string& text, std::vector<std::string> nodes);

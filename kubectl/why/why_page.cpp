@@ -148,7 +148,11 @@ std::vector<std::vector<std::string>> rows_of(const NodeAnswer& node) {
     last += (last.empty() ? "" : "; ") + in_one_line(join(node.clashes, "; "));
     is_said = true;
   }
-  if (!is_said) rows.back().back() = "each request alone has enough devices, but not all together";
+  if (!is_said)
+    rows.back().back() = !node.exclusion.empty() ? in_one_line(node.exclusion)
+                         : node.requests.size() == 1
+                             ? "enough devices are free, but they cannot be allocated together"
+                             : "each request alone has enough devices, but not all together";
   for (const std::string& pool : node.pools) rows.push_back({node.name, "", "", "", "", "", pool});
   return rows;
 }
@@ -314,26 +318,173 @@ std::string together_text(const Answer& answer) {
   for (const NodeAnswer& node : answer.nodes) {
     if (!node.kept_away.empty()) continue;
     if (node.found != Found::kNo || node.requests.empty()) return "";
-    std::vector<std::string> lacking;
-    for (const RequestView& view : node.requests) {
-      if (view.request.find('/') != std::string::npos) return "";  // an alternative may be absent
+    for (const RequestView& view : node.requests)
       if (view.all && view.matching > view.free && node.requests.size() == 1 && answer.nodes.size() == 1)
         return "request " + view.request + " asks for all devices of class " + view.device_class +
                ", and only " + std::to_string(view.free) + " of " + std::to_string(view.matching) +
                " are free";
-      if (view.all ? view.free < view.matching || view.free == 0
-                   : static_cast<int64_t>(view.free) < view.wanted)
-        lacking.push_back(view.request);
-    }
-    if (lacking.empty() && node.clashes.empty())
+    const std::set<std::string> lacking = why::lacking_requests(node);
+    if (lacking.empty() && node.clashes.empty()) {
+      const std::string others = answer.nodes.size() > 1 ? ", and no other node has enough" : "";
+      if (!node.exclusion.empty()) return node.exclusion + (others.empty() ? "" : " (on " + node.name + ")");
+      if (node.requests.size() == 1)
+        return "request " + node.requests.front().request + " has enough free devices on " + node.name +
+               ", but they cannot be allocated together" + others;
       return "each of its requests alone has enough devices on " + node.name + ", but not all together" +
-             (answer.nodes.size() > 1 ? ", and no other node has enough" : "");
+             others;
+    }
     if (lacking.empty()) return "";
-    if (++nodes <= kNodesMax) lacks.push_back(node.name + " has too few devices for " + join(lacking, ", "));
+    std::vector<std::string> names;
+    for (const std::string& one : lacking) names.push_back(one.substr(one.find(", ") + 2));
+    if (++nodes <= kNodesMax) lacks.push_back(node.name + " has too few devices for " + join(names, ", "));
   }
   if (nodes < 2) return "";
   return "no node has devices for all its requests: " + join(lacks, ", ") +
          (nodes > kNodesMax ? ", and " + number(nodes - kNodesMax, "more node") : "");
+}
+
+std::string pending_text(const Answer& answer);
+
+// For claims that are allocated already: the pod can run only where their devices are.
+std::string allocated_elsewhere_text(const Answer& answer) {
+  struct Home {
+    std::vector<std::string> nodes;
+    std::string remedy;
+  };
+  std::map<std::string, Home> homes;  // by claim
+  for (const NodeAnswer& node : answer.nodes)
+    for (const auto& one : node.elsewhere) homes[one.claim].remedy = one.remedy;
+  if (homes.empty()) return "";
+  Answer there = answer;
+  std::erase_if(there.nodes, [](const NodeAnswer& node) { return !node.elsewhere.empty(); });
+  std::vector<std::string> parts;
+  std::string remedy;
+  for (auto& [claim, home] : homes) {
+    for (const NodeAnswer& node : answer.nodes)
+      if (std::none_of(node.elsewhere.begin(), node.elsewhere.end(),
+                       [&, &id = claim](const auto& one) { return one.claim == id; }))
+        home.nodes.push_back(node.name);
+    parts.push_back("claim " + claim + " is allocated for " +
+                    (home.nodes.empty() ? "no node that exists" : names_of(home.nodes, 3) + " only"));
+    if (remedy.empty()) remedy = home.remedy;
+  }
+  const std::string claims = join(parts, ", ");
+  if (there.nodes.empty()) return claims + (homes.size() > 1 ? ": no node has all of them" : "") + remedy;
+  const NodeAnswer& first = there.nodes.front();
+  return claims + ", where the pod cannot run: " +
+         (there.nodes.size() == 1 && !first.kept_away.empty() ? first.kept_away : pending_text(there)) +
+         remedy;
+}
+
+// The devices of a request on all nodes to which the pod may go.
+struct Supply {
+  size_t most_free = 0, most_matching = 0, matching = 0;
+  std::map<std::string, size_t> used_up;  // devices by capacity
+  const NodeAnswer* best = nullptr;       // has the most free devices, then the most that match
+  const RequestView* best_view = nullptr;
+  bool is_short = true;  // on each node
+};
+Supply supply_of(const Answer& answer, const RequestView& of) {
+  Supply out;
+  for (const NodeAnswer& node : answer.nodes) {
+    if (!node.kept_away.empty()) continue;
+    const auto view = std::find_if(node.requests.begin(), node.requests.end(), [&](const auto& one) {
+      return one.claim == of.claim && one.request == of.request;
+    });
+    // Nodes may leave an extended resource to device plugins.
+    out.is_short &= view != node.requests.end() && (of.all ? view->free < view->matching || view->free == 0
+                                                           : static_cast<int64_t>(view->free) < of.wanted);
+    if (view == node.requests.end()) continue;
+    out.most_matching = std::max(out.most_matching, view->matching);
+    out.matching += view->matching;
+    for (const auto& [key, devices] : view->used_up) out.used_up[key] += devices.size();
+    if (out.best == nullptr ||
+        std::tuple(view->free, view->matching) > std::tuple(out.best_view->free, out.best_view->matching)) {
+      out.most_free = view->free;
+      out.best = &node;
+      out.best_view = &*view;
+    }
+  }
+  return out;
+}
+
+// Returns ", because ...": the obstacles of matching devices, the most frequent first.
+std::string because_text(const RequestView& view) {
+  std::vector<const why::ObstacleGroup*> groups;
+  for (const auto& group : view.obstacles)
+    if (group.obstacle >= why::Obstacle::kHeld) groups.push_back(&group);
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const auto* a, const auto* b) { return a->devices > b->devices; });
+  std::vector<std::string> parts;
+  for (const auto* group : groups)
+    parts.push_back(group->obstacle == why::Obstacle::kHeld
+                        ? std::to_string(group->devices) + (group->devices == 1 ? " is" : " are") +
+                              " allocated (" + holders_text(view) + ")"
+                        : (group->devices > 1 ? "of " + number(group->devices, "device") + " each, such as "
+                                              : std::string()) +
+                              group->device + " " + group->what);
+  return parts.empty() ? "" : ", because " + join(parts, "; ");
+}
+
+// For a request without alternatives that has too little on each node.
+std::string short_request_text(const Answer& answer, const RequestView& of, const Supply& supply) {
+  const std::string what = "request " + of.request + " (class " + of.device_class + ")";
+  if (supply.most_matching == 0)
+    return "no device on " + number(answer.nodes.size(), "node") + " matches " + what +
+           unusable_pool_text(answer);
+  for (const auto& [key, devices] : supply.used_up)
+    if (devices == supply.matching && supply.most_free == 0)
+      return "capacity " + key + " is used up: of " + number(supply.matching, "device") +
+             (supply.matching == 1 ? " that matches " : " that match ") + what + ", " +
+             (supply.matching == 1 ? "it has" : "all have") + " too little of it left";
+  const bool is_too_many = static_cast<int64_t>(supply.most_matching) < of.wanted;
+  return "no node has " + number(static_cast<size_t>(of.wanted), "free device") + " for " + what +
+         "; the most is " + std::to_string(supply.most_free) +
+         (supply.most_free > 0 ? ", on " + supply.best->name
+                               : ", of " + std::to_string(supply.most_matching) + " that match") +
+         (is_too_many             ? "; ask for at most " + std::to_string(supply.most_matching)
+          : supply.most_free == 0 ? because_text(*supply.best_view)
+                                  : "");
+}
+
+// For a request with alternatives, of which each has too little on each node; "" if one has enough.
+std::string short_alternatives_text(const Answer& answer, const NodeAnswer& node, const RequestView& of) {
+  const std::string list = of.request.substr(0, of.request.find('/') + 1);
+  std::vector<std::string> parts;
+  for (const RequestView& view : node.requests) {
+    if (view.claim != of.claim || !view.request.starts_with(list)) continue;
+    const Supply supply = supply_of(answer, view);
+    if (!supply.is_short || supply.best == nullptr) return "";
+    parts.push_back(
+        view.request.substr(list.size()) +
+        (supply.most_matching == 0
+             ? " (class " + view.device_class + ") matches no device"
+             : " asks for " + wanted_of(view) + ", and the most is " + std::to_string(supply.most_free) +
+                   (supply.most_free > 0 ? ", on " + supply.best->name
+                                         : ", of " + std::to_string(supply.most_matching) + " that match" +
+                                               (static_cast<int64_t>(supply.most_matching) < view.wanted
+                                                    ? ""
+                                                    : because_text(*supply.best_view)))));
+  }
+  return "no alternative of request " + list.substr(0, list.size() - 1) +
+         " has enough devices on any node: " + join(parts, "; ") +
+         (is_nothing_matched(answer) ? unusable_pool_text(answer) : "");
+}
+
+// For the first request that has too little on each node; "" if there is none.
+std::string short_text(const Answer& answer) {
+  const auto first = std::find_if(answer.nodes.begin(), answer.nodes.end(),
+                                  [](const NodeAnswer& node) { return node.kept_away.empty(); });
+  if (first == answer.nodes.end()) return "";
+  for (const RequestView& of : first->requests) {
+    if (of.request.find('/') != std::string::npos) {
+      if (std::string text = short_alternatives_text(answer, *first, of); !text.empty()) return text;
+      continue;
+    }
+    const Supply supply = supply_of(answer, of);
+    if (!of.all && supply.is_short && supply.best != nullptr) return short_request_text(answer, of, supply);
+  }
+  return "";
 }
 
 // Returns the common reason of all nodes.
@@ -344,6 +495,7 @@ std::string pending_text(const Answer& answer) {
     return "allocating fails with an error on node " + answer.aborted_by +
            ", and the scheduler then tries no other node";
   if (!answer.causes.empty() && is_nothing_matched(answer)) return answer.causes.front();
+  if (std::string elsewhere = allocated_elsewhere_text(answer); !elsewhere.empty()) return elsewhere;
   // Nodes that have the devices: by reason without the node's name, their number and the text of the first one.
   std::map<std::string, std::pair<size_t, std::string>> reasons;
   const auto add_reason = [&](const NodeAnswer& node) {
@@ -373,53 +525,8 @@ std::string pending_text(const Answer& answer) {
            (kept_away == 1 ? std::string("the one node") : "all " + number(kept_away, "node")) + ": " +
            kept();
   }
-  if (std::string over = over_most_text(answer); !over.empty()) return over;
-  if (std::string clash = clash_text(answer); !clash.empty()) return clash;
-  // A request that has too little on each node.
-  for (const NodeAnswer& first : answer.nodes) {
-    if (!first.kept_away.empty()) continue;
-    for (const RequestView& of : first.requests) {
-      size_t most_free = 0, most_matching = 0, matching = 0;
-      std::map<std::string, size_t> used_up;  // devices by capacity
-      const NodeAnswer* best = nullptr;
-      bool is_short = !of.all && of.request.find('/') == std::string::npos;  // no alternative of several
-      for (const NodeAnswer& node : answer.nodes) {
-        if (!node.kept_away.empty()) continue;
-        const auto view = std::find_if(node.requests.begin(), node.requests.end(), [&](const auto& one) {
-          return one.claim == of.claim && one.request == of.request;
-        });
-        // Nodes may leave an extended resource to device plugins.
-        is_short = is_short && view != node.requests.end() && static_cast<int64_t>(view->free) < of.wanted;
-        if (view == node.requests.end()) continue;
-        most_matching = std::max(most_matching, view->matching);
-        matching += view->matching;
-        for (const auto& [key, devices] : view->used_up) used_up[key] += devices.size();
-        if (best == nullptr || view->free > most_free) {
-          most_free = view->free;
-          best = &node;
-        }
-      }
-      if (!is_short || best == nullptr) continue;
-      const std::string what = "request " + of.request + " (class " + of.device_class + ")";
-      if (most_matching == 0)
-        return "no device on " + number(answer.nodes.size(), "node") + " matches " + what +
-               unusable_pool_text(answer);
-      for (const auto& [key, devices] : used_up)
-        if (devices == matching && most_free == 0)
-          return "capacity " + key + " is used up: of " + number(matching, "device") +
-                 (matching == 1 ? " that matches " : " that match ") + what + ", " +
-                 (matching == 1 ? "it has" : "all have") + " too little of it left";
-      return "no node has " + number(static_cast<size_t>(of.wanted), "free device") + " for " + what +
-             "; the most is " + std::to_string(most_free) +
-             (most_free > 0 ? ", on " + best->name
-                            : ", of " + std::to_string(most_matching) + " that match") +
-             (static_cast<int64_t>(most_matching) < of.wanted
-                  ? "; ask for at most " + std::to_string(most_matching)
-                  : "");
-    }
-    break;
-  }
-  if (std::string together = together_text(answer); !together.empty()) return together;
+  for (const auto text : {over_most_text, clash_text, short_text, together_text})
+    if (std::string of_all = text(answer); !of_all.empty()) return of_all;
   return "none of " + number(answer.nodes.size(), "node") + " has what its claims ask for";
 }
 

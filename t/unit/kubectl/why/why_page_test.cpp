@@ -283,10 +283,117 @@ TEST(WhyPage, NamesAMisspelledDriverFirst) {
   const std::string text = text_of_pod(cluster, kOwnClaim);
   EXPECT_TRUE(
       text.starts_with("pod ns/p is pending: selectors[0] of DeviceClass vf compares device.driver with "
-                       "sriof.example.com, of which no device is; did you mean sriov.example.com?\n"))
+                       "sriof.example.com, and no device has that driver; did you mean sriov.example.com?\n"))
       << text;
   EXPECT_NE(text.find("correct selectors[0] of DeviceClass vf: sriov.example.com, not sriof.example.com"),
             std::string::npos)
+      << text;
+}
+
+// Red when the headline is only that no node has what the claims ask for.
+TEST(WhyPage, HeadlinesEachAlternativeThatIsShort) {
+  const std::string cluster =
+      devices_of("w-1", "d.io", 1) + devices_of("w-2", "d.io", 1) + class_of("vf", "d.io") +
+      class_of("gpu", "gpu.io") +
+      claim_of(
+          "{name: a, firstAvailable: [{name: first, deviceClassName: gpu}, {name: second, "
+          "deviceClassName: vf, count: 2}]}");
+  std::string text = text_of_pod(cluster_of(cluster), kOwnClaim);
+  EXPECT_TRUE(text.starts_with(
+      "pod ns/p is pending: no alternative of request a has enough devices on any node: first (class gpu) "
+      "matches no device; second asks for 2, and the most is 1, on w-1\n"))
+      << text;
+  // One alternative has enough on the node: the request does not lack devices.
+  text = text_of_pod(
+      cluster_of(devices_of("w", "d.io", 1) + class_of("vf", "d.io") + class_of("gpu", "gpu.io") +
+                 claim_of("{name: a, firstAvailable: [{name: first, deviceClassName: gpu}, {name: second, "
+                          "deviceClassName: vf}]}, {name: b, exactly: {deviceClassName: vf}}")),
+      kOwnClaim);
+  EXPECT_TRUE(text.starts_with(
+      "pod ns/p is pending: each of its requests alone has enough devices on w, but not all together\n"))
+      << text;
+}
+
+std::string allocated_claim(const std::string& name, const std::string& node, const std::string& device,
+                            const std::string& user) {
+  return "---\nkind: ResourceClaim\nmetadata: {name: " + name +
+         ", namespace: ns}\nspec: {devices: {requests: [{name: r, exactly: {deviceClassName: vf}}]}}\nstatus: {" +
+         (user.empty() ? "" : "reservedFor: [{resource: pods, name: " + user + ", uid: u}], ") +
+         "allocation: {devices: {results: [{request: r, driver: d.io, pool: " + node + ", device: " + device +
+         "}]}, nodeSelector: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [" +
+         node + "]}]}]}}}\n";
+}
+
+// Red when the headline is that of a node for which the claim is not allocated.
+TEST(WhyPage, HeadlinesTheNodeForWhichAClaimIsAllocated) {
+  constexpr const char* kTwoClaims =
+      "{resourceClaims: [{name: a, resourceClaimName: had}, {name: b, resourceClaimName: claim}]}";
+  const std::string rest = class_of("vf", "d.io") + claim_of("{name: r, exactly: {deviceClassName: vf}}");
+  why::Cluster cluster =
+      cluster_of(devices_of("w-1", "d.io", 1) + devices_of("w-2", "d.io", 1) + devices_of("w-3", "d.io", 1) +
+                 rest + allocated_claim("had", "w-2", "d0", "q"));
+  std::string text = text_of_pod(cluster, kTwoClaims);
+  EXPECT_TRUE(text.starts_with(
+      "pod ns/p is pending: claim ns/had is allocated for w-2 only, where the pod cannot run: no node has 1 free "
+      "device for request r (class vf); the most is 0, of 1 that match, because 1 is allocated (ns/had (pod "
+      "q)); to have it allocated again, delete pod ns/q"))
+      << text;
+  cluster.nodes.at(1).taints.push_back({"node.kubernetes.io/unschedulable", "", "NoSchedule"});
+  text = text_of_pod(cluster, kTwoClaims);
+  EXPECT_TRUE(text.starts_with(
+      "pod ns/p is pending: claim ns/had is allocated for w-2 only, where the pod cannot run: the pod does not "
+      "tolerate the node's taint node.kubernetes.io/unschedulable:NoSchedule; to have it allocated again, "))
+      << text;
+  text = text_of_pod(
+      cluster_of(devices_of("w-1", "d.io", 1) + class_of("vf", "d.io") +
+                 allocated_claim("had", "w-9", "d0", "") + allocated_claim("claim", "w-1", "d0", "")),
+      kTwoClaims);
+  EXPECT_TRUE(text.starts_with("pod ns/p is pending: claim ns/had is allocated for no node that exists\n"))
+      << text;
+  text = text_of_pod(
+      cluster_of(devices_of("w-1", "d.io", 1) + devices_of("w-2", "d.io", 1) + class_of("vf", "d.io") +
+                 allocated_claim("had", "w-2", "d0", "") + allocated_claim("claim", "w-1", "d0", "")),
+      kTwoClaims);
+  EXPECT_TRUE(
+      text.starts_with("pod ns/p is pending: claim ns/claim is allocated for w-1 only, claim ns/had is "
+                       "allocated for w-2 only: no node has all of them\n"))
+      << text;
+}
+
+// A PF and its VF, of which either can be allocated.
+constexpr const char* kExclusive =
+    "---\nkind: Node\nmetadata: {name: w}\n"
+    "---\nkind: ResourceSlice\nmetadata: {name: counters}\nspec: {driver: d.io, nodeName: w, pool: {name: w, "
+    "generation: 1, resourceSliceCount: 2}, sharedCounters: [{name: g, counters: {u: {value: 1}}}]}\n"
+    "---\nkind: ResourceSlice\nmetadata: {name: devices}\nspec: {driver: d.io, nodeName: w, pool: {name: w, "
+    "generation: 1, resourceSliceCount: 2}, devices: ["
+    "{name: pf, attributes: {t: {string: pf}}, consumesCounters: [{counterSet: g, counters: {u: {value: 1}}}]}, "
+    "{name: vf, attributes: {t: {string: vf}}, consumesCounters: [{counterSet: g, counters: {u: {value: 1}}}]}]}\n";
+
+// Red when a request is said to have enough devices, of which its counters allow one.
+TEST(WhyPage, HeadlinesDevicesThatExcludeEachOther) {
+  for (const char* requests : {"{name: a, exactly: {deviceClassName: vf, count: 2}}",
+                               "{name: a, exactly: {deviceClassName: vf}}, {name: b, exactly: "
+                               "{deviceClassName: vf}}"}) {
+    const std::string text =
+        text_of_pod(cluster_of(kExclusive + class_of("vf", "d.io") + claim_of(requests)), kOwnClaim);
+    EXPECT_TRUE(
+        text.starts_with("pod ns/p is pending: devices pf and vf of pool d.io/w exclude each other: they "
+                         "consume 2 of counter g/u, which has 1\n"))
+        << text;
+    EXPECT_EQ(text.find("each request alone"), std::string::npos) << text;
+  }
+}
+
+TEST(WhyPage, HeadlinesTheHolderOfACounter) {
+  const std::string text = text_of_pod(
+      cluster_of(kExclusive + class_of("vf", "d.io") + allocated_claim("other", "w", "pf", "q") +
+                 claim_of("{name: a, exactly: {deviceClassName: vf, selectors: [{cel: {expression: "
+                          "\"device.attributes['d.io'].t == 'vf'\"}}]}}")),
+      kOwnClaim);
+  EXPECT_TRUE(text.starts_with(
+      "pod ns/p is pending: no node has 1 free device for request a (class vf); the most is 0, of 1 that match, "
+      "because d.io/w/vf takes 1 of counter g/u, and 0 of 1 is left; used by pf of claim ns/other (pod q)\n"))
       << text;
 }
 
