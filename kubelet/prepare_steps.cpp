@@ -538,7 +538,10 @@ void ClaimPreparer::record_begun(Task& task) {
                  else
                    give_up(task, written.error().what);
                },
-               [this, &task](const Result<Unit>&) { prepared_[task.key()] = task.claim; });
+               [this, &task](const Result<Unit>& filed) {
+                 if (!filed) forget_unwritten_settings(task);
+                 prepared_[task.key()] = task.claim;
+               });
 }
 
 FileChange ClaimPreparer::keep_original_macs(const PreparedClaim& claim) {
@@ -612,6 +615,19 @@ void ClaimPreparer::keep_original_settings(Task& task, FileChange& change) {
   }
 }
 
+// The record must not expect a file that was not written: a daemon that is killed before the claim is released would
+// count it as lost. The claim has not changed its devices yet, so they are treated as returned, and a file that was
+// written is removed.
+void ClaimPreparer::forget_unwritten_settings(Task& task) {
+  const PreparedClaim& recorded = prepared_.at(task.key());
+  for (size_t i = 0; i < task.claim.devices.size(); ++i) {
+    PreparedDevice& device = task.claim.devices[i];
+    if (!device.has_original_settings || recorded.devices[i].has_original_settings) continue;
+    device.has_original_settings = false;
+    returned_.insert(settings_key(device));
+  }
+}
+
 void ClaimPreparer::bind(Task& task) {
   if (!is_bound(task.claim)) return advance(task);
   task.job = ports_.binder->run(
@@ -663,6 +679,7 @@ void ClaimPreparer::commit_prepared(Task& task) {
           give_up(task, written.error().what);
       },
       [this, &task](const Result<Unit>& filed) {
+        if (!filed) forget_unwritten_settings(task);
         task.claim.is_complete = filed.ok();
         prepared_[task.key()] = task.claim;
       });

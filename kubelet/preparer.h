@@ -264,6 +264,8 @@ class ClaimPreparer final : public Preparer {
                    std::vector<PreparedDevice> devices);
   // Stores the settings that were read, in original_settings_ and files.
   void keep_original_settings(Task& task, FileChange& change);
+  // The commit of keep_original_settings() has failed. Requires: prepared_ still has the claim from before it.
+  void forget_unwritten_settings(Task& task);
   // Returns why settings of the VF that `network` sets could not be restored later; "" if they can. read:
   // PrepareTask::Found::settings.
   std::string lacks_original_setting(const PreparedDevice& device,

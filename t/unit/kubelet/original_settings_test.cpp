@@ -283,6 +283,56 @@ TEST_F(PodsSettings, OfConcurrentClaimsSurviveAKillAtAnyStep) {
   EXPECT_GT(step, 6u) << "two calls have more steps than these";
 }
 
+// A step of a call fails, and a later step is the daemon's last. Red when the record expects a file whose write has failed.
+TEST_F(PodsSettings, SurviveAKillAfterAFailure) {
+  const auto run_with = [this](bool is_prepare, const ClaimText& text, size_t failed, size_t killed) {
+    const size_t from = node.steps.size();
+    bool is_killed = false;
+    node.on_step = [&](const std::string&) -> std::optional<Error> {
+      const size_t step = node.steps.size() - from;
+      if (step == failed) return Error{Errc::kIo, "EIO"};
+      if (step < killed) return std::nullopt;
+      is_killed = true;
+      fake::abandon(fake::Abandoned::kHangs);
+    };
+    if (is_prepare)
+      preparer->prepare(kSriov, request(text), [](const PrepareAnswer&) {});
+    else
+      preparer->unprepare(kSriov, request(text), [](const std::string&) {});
+    settle();
+    node.on_step = nullptr;
+    return is_killed;
+  };
+  for (const bool is_vfio : {false, true})
+    for (const bool is_prepare : {true, false}) {
+      size_t failed = 0;
+      for (bool has_failed = true; has_failed && !HasFatalFailure();) {
+        ++failed;
+        bool is_killed = true;
+        for (size_t killed = failed + 1; is_killed && !HasFatalFailure(); ++killed) {
+          SCOPED_TRACE(std::string(is_prepare ? "prepare" : "unprepare") + (is_vfio ? " for vfio-pci" : "") +
+                       ": step " + std::to_string(failed) + " fails, killed at step " +
+                       std::to_string(killed));
+          const ClaimText text = is_vfio ? put(on_vfio()) : put_claim();
+          if (!is_prepare) {
+            ASSERT_EQ(prepare(text)->error, "");
+          }
+          const size_t from = node.steps.size();
+          is_killed = run_with(is_prepare, text, failed, killed);
+          has_failed = node.steps.size() - from >= failed;
+          run();
+          EXPECT_TRUE(preparer->settings_problems().empty());
+          ASSERT_EQ(prepare(text)->error, "");
+          ASSERT_EQ(unprepare(request(text)), "");
+          scheduler.advance(ClaimPreparer::kSettingsAgain);
+          settle();
+          expect_as_before();
+        }
+      }
+      EXPECT_GT(failed, 4u) << "a call has more steps than these";
+    }
+}
+
 // The file is left over. Red when the failure of the next daemon is forgotten by the one after it.
 TEST_F(PodsSettings, OfALeftOverFileWithholdTheVfOnlyWhereTheyCannotBeRestored) {
   const ClaimText text = put_claim();
