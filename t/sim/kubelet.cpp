@@ -31,7 +31,13 @@ std::string address_of(const std::string& entry) {
 
 }  // namespace
 
-Kubelet::Kubelet(World& world, uint64_t seed) : world_(world), dice_(seed) {
+Kubelet::Kubelet(World& world, uint64_t seed)
+    : world_(world),
+      dice_(seed),
+      sandboxes_(
+          world,
+          [this](const std::string& step) { return world_.border.leave([&] { return on_step(step); }); },
+          [this](const std::string& pci) { read_interface(pci); }) {
   world_.companion = this;
   node_.on_step = [this](const std::string& step) {
     return world_.border.leave([&] { return on_step(step); });
@@ -46,13 +52,29 @@ Kubelet::~Kubelet() {
 // ---- the plugin's life
 
 void Kubelet::begin(std::function<void()> ready) {
+  note_unrestored_settings();
   const auto& daemon = world_.daemon;
   const auto find = [&daemon](const std::string& driver, const std::string& pool, const std::string& entry) {
     return kubelet::find_entry({*daemon->decision(), *daemon->inventory(), {}}, driver, pool, entry);
   };
+  interfaces_ = std::make_unique<kubelet::Interfaces>(
+      sandboxes_.ports(), sandboxes_.settings(),
+      [this]() -> const kubelet::PreparedClaims& { return preparer_->prepared(); },
+      kubelet::Sandboxes::Handlers{
+          .on_attached =
+              [this](const kubelet::AttachedInterface& one) {
+                preparer_->set_network_data(one.wanted.claim, one.wanted.device, one.wanted.share_id,
+                                            kubelet::pod_network_of(one.wanted.interface, one.result));
+              },
+          .on_trouble = [] {},
+          .on_pod = [this](const auto& claim, const auto& pod) { preparer_->add_pod(claim, pod); },
+          .refresh_nodes =
+              [this](const std::string& pod_uid, bool is_new_sandbox, auto done) {
+                preparer_->refresh_nodes(pod_uid, is_new_sandbox, std::move(done));
+              }});
   preparer_ = std::make_unique<kubelet::ClaimPreparer>(
       kubelet::PreparerPorts{world_.sim_cluster, world_.sim_scheduler, world_.sim_executor, world_.log,
-                             std::make_shared<fake::FakeHost>(node_)},
+                             std::make_shared<fake::FakeHost>(node_), interfaces_.get()},
       kubelet::ClaimPreparer::Knowledge{
           .waits_for =
               [&daemon] { return std::string(daemon->decision() == nullptr ? "nothing is decided" : ""); },
@@ -67,8 +89,10 @@ void Kubelet::begin(std::function<void()> ready) {
           .on_let_go = [&daemon](const std::string& by) { daemon->let_go(by); },
           .on_not_returned = [&daemon](auto all) { daemon->withhold(std::move(all)); }},
       kubelet::ClaimPreparer::Settings{
-          .files = {.drivers = {World::kDriver, kExposureDriver}, .device_info_directory = "/dp"}});
+          .files = {.drivers = {World::kDriver, kExposureDriver}, .device_info_directory = "/dp"},
+          .plan = {.names_interfaces = true}});
   preparer_->start([this, ready = std::move(ready)] {
+    interfaces_->start();
     ready();
     if (!world_.border.leave([this] { return is_away_; }))
       preparer_->reconcile();  // the kubelet registers the plugin
@@ -78,8 +102,18 @@ void Kubelet::begin(std::function<void()> ready) {
 // Its connections end with it, and the kubelet asks again.
 void Kubelet::end() {
   preparer_.reset();
+  interfaces_.reset();
   for (auto& [name, pod] : pods_)
     if (std::exchange(pod.is_asked, false)) ask_later(pod);
+}
+
+// A device whose interface was not back when its claim ended is withheld from the start, until it is restored.
+void Kubelet::note_unrestored_settings() {
+  for (const auto& [device, one] : node_.original_settings)
+    if (one.is_unrestored) {
+      ++world_.seen["unrestored settings at a start"];
+      may_write_ = true;
+    }
 }
 
 // ---- the node
@@ -91,10 +125,23 @@ std::optional<Error> Kubelet::on_step(const std::string& step) {
   }
   if (fail_at_ > 0 && --fail_at_ == 0) {
     ++world_.seen["a step failed: " + step.substr(0, step.find(' '))];
+    if (step.starts_with("restore settings ")) may_write_ = true;  // it is withheld until they are restored
     return Error{Errc::kIo, step + ": EIO"};
   }
   if (!stuck_.empty() && step == "restore " + stuck_) return Error{Errc::kBusy, step + ": EBUSY"};
+  if (step.starts_with("read settings "))
+    move_machine();  // an interface that a driver just made has its name
   read_machine();
+  // Readers of the machine see the name immediately.
+  constexpr std::string_view kSettings = "restore settings ";
+  if (step.starts_with(kSettings)) {
+    const std::string pci = step.substr(kSettings.size());
+    const Machine::Interface* netdev = world_.machine.interface_of(pci);
+    const auto kept = node_.original_settings.find(pci);
+    if (netdev != nullptr && netdev->is_here && kept != node_.original_settings.end() &&
+        kept->second.interface)
+      world_.machine.rename(netdev->ifindex, kept->second.interface->name);
+  }
   return std::nullopt;
 }
 
@@ -104,8 +151,19 @@ void Kubelet::read_machine() {
     originals_[address] = function.driver;
     node_.functions[address] = {.look = {.identity = {function.vendor, function.device, function.pf}},
                                 .driver = function.driver,
-                                .group = std::to_string(node_.functions.size())};
+                                .group = std::to_string(node_.functions.size()),
+                                .settings = hotplug::VfConfig{}};
+    read_interface(address);
   }
+}
+
+void Kubelet::read_interface(const std::string& pci) {
+  const auto function = node_.functions.find(pci);
+  const Machine::Interface* netdev = world_.machine.interface_of(pci);
+  if (function == node_.functions.end()) return;
+  function->second.is_interface_away = netdev != nullptr && !netdev->is_here;
+  function->second.has_interface = !function->second.is_interface_away;
+  if (netdev != nullptr && netdev->is_here) function->second.name = netdev->name;
 }
 
 // What was bound on the node is so for whoever reads the machine.
@@ -115,6 +173,7 @@ void Kubelet::move_machine() {
     if (at == world_.machine.functions().end() || at->second.driver == function.driver) continue;
     world_.machine.unbind(address);
     world_.machine.bind(address, function.driver);
+    read_interface(address);
   }
 }
 
@@ -138,6 +197,10 @@ void Kubelet::put_claim(Pod& pod) {
   text.node = World::kNode;
   text.results = {kubelet::sample::result("vf", pod.entry, World::kDriver, World::kNode)};
   if (pod.is_vfio) text.configs = {kubelet::sample::config({{"driver", kVfioDriver}})};
+  if (pod.is_native) {
+    const Json network = Json::Object{{"mtu", Json(1'400)}, {"addresses", Json::Array{Json("192.0.2.5/24")}}};
+    text.configs = {kubelet::sample::config({{"ifName", "net1"}, {"network", network}})};
+  }
   text.pods = {Json::Object{{"resource", "pods"}, {"name", pod.name}, {"uid", pod.uid}}};
   world_.cluster.put(kube::kResourceClaims, text.object());
   const auto stored = world_.cluster.object(kube::kResourceClaims, pod.claim, kPlace);
@@ -164,7 +227,8 @@ void Kubelet::start_pod_of(const std::string& entry) {
   if (is_taken && dice_.chance(0.8)) return;
   if (is_taken) ++world_.seen["a device given away twice"];
   pod.pci = address_of(pod.entry);
-  pod.is_vfio = dice_.chance(0.5);
+  pod.is_vfio = dice_.chance(0.4);
+  pod.is_native = !pod.is_vfio && dice_.chance(0.7);
   pod.asked_first_at = world_.scheduler.now();
   put_claim(pod);
   ask(pods_.emplace(pod.name, pod).first->second);
@@ -270,6 +334,10 @@ void Kubelet::ask(Pod& pod) {
   const uint64_t call = pod.call = ++calls_;
   if (is_away_) return;
   if (preparer_ == nullptr || world_.border.is_dead()) return ask_later(pod);
+  if (pod.ends && sandboxes_.has(pod.uid)) {  // first the sandbox ends
+    sandboxes_.stop(pod.uid);
+    return ask_later(pod);
+  }
   pod.is_asked = true;
   const kubelet::PrepareRequest request{kPlace, pod.claim, pod.claim_uid};
   world_.border.enter([&, name = pod.name] {
@@ -392,7 +460,9 @@ void Kubelet::rest() {
   const auto is_at_rest = [this] {
     return world_.daemon != nullptr && preparer_ != nullptr && preparer_->idle() && !is_away_ &&
            std::ranges::all_of(pods_, [this](const auto& one) {
-             return !one.second.ends && (one.second.is_prepared || is_contested(one.second));
+             const Pod& pod = one.second;
+             if (!pod.ends && !pod.is_prepared) return is_contested(pod);
+             return !pod.ends && (!pod.is_native || sandboxes_.runs(pod.uid));
            });
   };
   for (int i = 0; i < 60 && !violation_ && !is_at_rest(); ++i) advance(Millis{1'000});
@@ -412,6 +482,7 @@ void Kubelet::rest() {
       if (count == 0) fail("K7", "of the pods that wait for " + entry + " none runs");
   }
   judge_files();
+  judge_interfaces();
   may_write_ = false;
   writes_ = world_.writes;
   ++world_.seen["rest"];
@@ -427,6 +498,7 @@ void Kubelet::finish() {
     if (node_.functions.at(address).driver != driver)
       fail("K6", address + " is bound to " + node_.functions.at(address).driver + ", and was to " + driver);
   if (!preparer_->prepared().empty()) fail("K5", "claims are on record that nobody has");
+  if (const std::string what = sandboxes_.what_is_left(); !what.empty()) fail("K11", what);
 }
 
 // ---- judging
@@ -436,11 +508,29 @@ void Kubelet::advance(Millis time) {
   do {
     world_.advance(std::min(kTick, end - world_.scheduler.now()));
     move_machine();
+    for (const auto& [name, pod] : pods_)
+      if (pod.is_native && pod.is_prepared && !pod.ends) sandboxes_.start(pod.name, pod.uid);
+    sandboxes_.turn();
     judge();
   } while (world_.scheduler.now() < end && !violation_);
 }
 
+void Kubelet::judge_interfaces() {
+  for (const auto& [address, function] : world_.machine.functions()) {
+    const Machine::Interface* netdev = world_.machine.interface_of(address);
+    if (netdev == nullptr || netdev->is_here) continue;
+    const std::string user = sandboxes_.user_of(address);
+    if (!sandboxes_.runs(user))
+      fail("K11", "the interface of " + address + " is in a pod that is gone: " + user);
+  }
+}
+
 void Kubelet::judge() {
+  for (const auto& [device, one] : node_.original_settings)
+    if (!one.is_known) fail("K12", "the original settings of " + device + " are lost");
+  for (const auto& [name, pod] : pods_)
+    if (pod.is_native && sandboxes_.runs(pod.uid) && sandboxes_.user_of(pod.pci) != pod.uid)
+      fail("K10", name + " runs without the interface of " + pod.pci);
   if (!may_write_ && world_.writes != writes_)
     fail("K3", std::to_string(world_.writes - writes_) + " writes though nothing but pods came and went");
   if (preparer_ == nullptr || world_.border.is_dead() || !preparer_->has_started()) return;
@@ -508,6 +598,13 @@ void Kubelet::fail(const std::string& invariant, const std::string& what) {
 
 namespace {
 
+/// States that a hundred histories must reach.
+constexpr const char* kDemandsOfPods[] = {
+    "a pod runs with its interface",     "a sandbox starts without the daemon",
+    "a sandbox ends without the daemon", "a call of the runtime was lost",
+    "the kernel returns an interface",   "killed at a step: interface",
+    "a step failed: interface"};
+
 void make_vfs(World& world, int count) {
   for (int slot = 0; slot < 2; ++slot)
     world.machine.plug_pf(slot, "ens" + std::to_string(slot) + "f0", slot == 0 ? "8086" : "15b3", 0, count);
@@ -555,6 +652,12 @@ Tally play_kubelets(uint64_t first, size_t seeds, size_t steps, bool is_loud) {
     for (const std::string& line : world.log.tail) std::printf("  log: %s\n", line.c_str());
   }
   for (const auto& [what, count] : seen) std::printf("  %8zu: %s\n", count, what.c_str());
+  if (seeds < 100) return tally;
+  for (const char* demand : kDemandsOfPods)
+    if (seen[demand] == 0) {
+      ++tally.failed;
+      std::printf("FAILED never reached: %s\n", demand);
+    }
   return tally;
 }
 

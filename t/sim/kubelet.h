@@ -7,7 +7,9 @@
 // rest there are files of what is prepared and no others · K6 when nothing is prepared, every function has the
 // driver that it had · K7 at rest a pod runs whose device nobody else has · K8 a function that carries routes of the
 // host's is prepared for no pod · K9 a device that cannot be given back, and whose claim is gone, is not offered, and is again after the
-// daemon alone has given it back.
+// daemon alone has given it back · K10 a pod runs with the interface of its device in its namespace · K11 at rest no other interface is
+// in a namespace; when nothing is prepared each is on the host under its name, and there is no record of one · K12 the original settings of
+// a device are never lost.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -19,6 +21,7 @@
 #include "kubelet/preparer.h"
 #include "t/fake/fake_node.h"
 #include "t/sim/faults.h"
+#include "t/sim/sandboxes.h"
 #include "t/sim/world.h"
 
 namespace sliced::sim {
@@ -42,7 +45,8 @@ class Kubelet final : public Companion {
  private:
   struct Pod {
     std::string name, uid, claim, claim_uid, entry, pci;
-    bool is_vfio = false, ends = false, passes_claim_on = false;
+    bool is_vfio = false, is_native = false;  // sliced itself attaches its interface
+    bool ends = false, passes_claim_on = false;
     bool is_forgotten = false;           // deleted by force: unprepare is called once
     bool is_prepared = false;            // as far as the kubelet has been told
     uint64_t call = 0;                   // the newest
@@ -54,7 +58,9 @@ class Kubelet final : public Companion {
 
   // the node
   std::optional<Error> on_step(const std::string& step);
+  void note_unrestored_settings();
   void read_machine();
+  void read_interface(const std::string& pci);
   void move_machine();
 
   // the API server
@@ -82,12 +88,15 @@ class Kubelet final : public Companion {
   void judge();
   void judge_answer(const Pod& pod, const kubelet::PrepareAnswer& answer);
   void judge_files();
+  void judge_interfaces();  // at rest
   void fail(const std::string& invariant, const std::string& what);
 
   World& world_;
   Dice dice_;
   fake::FakeNode node_;
   std::map<std::string, std::string> originals_;  // drivers by address
+  Sandboxes sandboxes_;
+  std::unique_ptr<kubelet::Interfaces> interfaces_;  // outlives the preparer
   std::unique_ptr<kubelet::ClaimPreparer> preparer_;
   std::map<std::string, Pod> pods_;
   uint64_t calls_ = 0, names_ = 0;
