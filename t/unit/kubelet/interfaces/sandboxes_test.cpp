@@ -286,7 +286,12 @@ TEST_F(SandboxesTest, KillsAHangingPluginAndUndoesItsWork) {
         why.find("not done within the chain's") != std::string::npos;
     EXPECT_NE(why, "");
     EXPECT_TRUE(world.settle());
-    EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1", "DEL a net1"}));
+    const bool has_begun =
+        world.node.calls() != Lines{"DEL a net1"};  // else the shell was killed before its first line
+    is_told_in_time = is_told_in_time && has_begun;
+    if (has_begun) {
+      EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1", "DEL a net1"}));
+    }
     EXPECT_EQ(world.node.records(), 0u);
     EXPECT_TRUE(world.daemon->attached.empty());
   }
