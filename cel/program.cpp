@@ -166,7 +166,7 @@ struct Program::State {
   }
 
   // Returns whether an evaluation does not visit the node's arguments: the parts of a path or of a qualified
-  // name, and what was folded.
+  // name, and folded nodes.
   static bool is_leaf(const Node& node) {
     return node.op == Op::kLiteral || node.op == Op::kLocal || node.op == Op::kVariable ||
            node.op == Op::kAttribute || (node.op == Op::kHas && node.slot >= 0);

@@ -160,7 +160,7 @@ struct Options {
   Switch skip_node_operations = Switch::kOff;
   /// A list is published only if the API server supports list attributes (gate DRAListTypeAttributes).
   NumaNodeAttribute numa_node_attribute = NumaNodeAttribute::kScalar;
-  Switch dranet_attributes = Switch::kOff;  // attributes below dra.net/, of what DeviceExposurePolicies offer
+  Switch dranet_attributes = Switch::kOff;  // attributes dra.net/ in entries of DeviceExposurePolicies
   /// Groups are published only if the API server stores them (gate DRADeviceCompatibilityGroups).
   ExclusionForm exclusion = ExclusionForm::kCounters;
   /// The kubelet's directories: its plugin watcher finds sockets in the second (k8s.io/kubelet

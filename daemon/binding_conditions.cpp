@@ -112,7 +112,7 @@ std::optional<AllocatedClaim> with_conditions(const AllocatedClaim& claim, const
     if (device.driver != driver) continue;
     AllocatedDevice& written = out.devices.emplace_back(device);
     if (const auto judged = judge(device)) say(written, *judged, now);
-    // An apply takes back what it leaves out.
+    // A server-side apply removes the fields that it omits and this manager owned.
     is_other |= written != device;
     if (written.conditions.empty()) out.devices.pop_back();
   }

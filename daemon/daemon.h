@@ -68,7 +68,7 @@ class Daemon final : private ClusterEvents {
   /// the answer to one in progress is ignored. others: drivers whose slices another program of this node
   /// writes; this daemon writes none for them.
   void permit_writes(bool permitted, std::set<std::string> others = {});
-  /// Sets what the node's configuration waits for; "": the node is configured. Until then nothing is added,
+  /// Sets the missing part of the node's configuration; "": the node is configured. Until then nothing is added,
   /// entries that were published in another boot are withdrawn, and devices that are not offered are not
   /// prepared. Called before start() and at each change by the code that watches the signal; the daemon
   /// itself watches a node state.

@@ -1,7 +1,7 @@
 #pragma once
 // The node's SriovNetworkNodeState as a signal: it exists with a non-empty spec, and the host matches it
 // (policy/node_state/). For commands that wait without a daemon; a daemon checks it itself (daemon/daemon.h).
-// Log: what it waits for, and the end of the wait.
+// Log: the missing condition, and the end of the wait.
 #include <string>
 
 #include "daemon/node_state.h"

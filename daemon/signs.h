@@ -22,7 +22,7 @@ std::unique_ptr<configured::Sign> make_sign(HostProcess& process, const config::
                                             const config::ConfiguredBy& by, bool is_daemon,
                                             configured::OnChange on_change);
 
-/// Returns what --until-configured waits for now; "" if nothing. For one-shot commands: waits up to 5 s for
+/// Returns the missing condition of --until-configured; "" if none. For one-shot commands: waits up to 5 s for
 /// an answer of the API server. A pod that is not named, or cannot be read, is reported on stderr and counts
 /// as waiting.
 std::string awaited_now(HostProcess& process, const config::Options& options);

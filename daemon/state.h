@@ -24,7 +24,7 @@ struct State {
   OwnNode node;
   PolicyBook policies;
   policy::ReadinessBook readiness;
-  std::string unconfigured;                          // what the node's configuration waits for; "" if nothing
+  std::string unconfigured;                          // the missing part of the configuration; "" if none
   policy::NotReturnedDevices not_returned;           // devices that the kubelet plugin could not return
   std::shared_ptr<const policy::Decision> decision;  // without its pools; nullptr before the first
 };

@@ -62,7 +62,7 @@ class StatusDoor final : public Observer {
 };
 
 /// Returns the daemon's part of the report: sources, verdicts, drivers, whether it writes. A copy. Without a
-/// decision it contains what the daemon waits for instead of the summary.
+/// decision it contains the missing condition instead of the summary.
 status::Report report_of(const Daemon& daemon);
 
 /// /verdicts: the output of `explain -o json` for all devices, or for ?device=NAME. 503 before there is a

@@ -23,8 +23,9 @@ Result<RouteLinks> ask_route_links();
 /// most two seconds.
 Result<LinkProperties> ask_link_properties(int ifindex);
 
-/// The name of a link's devlink port, by its flavour (decode_devlink_port_name()); "" it has none, or the kernel does not tell. Blocks, at most
-/// two seconds per answer, and as long as the driver holds the lock of its devlink instance; no privilege needed.
+/// Returns the name of a link's devlink port, by its flavour (decode_devlink_port_name()); "" if it has none, or
+/// the kernel does not report it. Requires no privilege. Blocks for at most two seconds per answer, and as long as
+/// the driver holds the lock of its devlink instance.
 Result<std::string> ask_devlink_port(int ifindex);
 
 }  // namespace sliced::hotplug

@@ -45,7 +45,7 @@ struct Http2Session::Stream {
   size_t sent = 0;  // of the request's body
   size_t head_bytes = 0, headers = 0, body_bytes = 0;
   Head head;         // in the making
-  Headers trailers;  // likewise
+  Headers trailers;  // incomplete too
   std::string kept;  // read while paused
   bool has_head = false, is_paused = false, has_ended = false;
 };

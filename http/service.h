@@ -32,8 +32,8 @@ class Response {
  public:
   virtual ~Response() = default;
   /// Called once, before a body. Status: 200 to 599. Date (if the server has a clock), Connection,
-  /// Transfer-Encoding and, for a body that is complete at once, Content-Length are added. A header that
-  /// cannot be encoded changes the answer to 500.
+  /// Transfer-Encoding and, for a body that is complete when the head is sent, Content-Length are added. A
+  /// header that cannot be encoded changes the answer to 500.
   virtual void send_head(Head head) = 0;
   /// Queues. Handlers of long answers check unsent_bytes(), and wait for Call::on_room() above kResponseRoom.
   virtual void send_body(std::string bytes) = 0;

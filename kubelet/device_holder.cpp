@@ -94,7 +94,7 @@ Result<std::optional<DeviceHolder>> process_with_open(const std::vector<std::str
 }
 
 GroupUse probe_vfio_group(const std::string& node) {
-  // No controlling terminal and no blocking, whatever kind of node it is.
+  // The node may be of any kind: it must not become the controlling terminal, and open(2) must not block.
   const reactor::Descriptor group(::open(node.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (group) return GroupUse::kFree;
   if (errno == ENOENT) return GroupUse::kAbsent;

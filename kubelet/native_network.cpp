@@ -688,7 +688,7 @@ std::string_view made_by_plugin(const Json& plugin) {
   return by.empty() ? type : by;
 }
 
-// The oldest whose plugins tell no families apart in a result, which all releases since 2019 speak.
+// The oldest version whose results do not distinguish address families. All plugin releases since 2019 support it.
 constexpr std::string_view kIpamCniVersion = "0.4.0";
 
 std::optional<cni::Network> ipam_network_of(const cni::Network& network) {

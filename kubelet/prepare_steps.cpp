@@ -152,7 +152,7 @@ bool is_outdated(const PreparedClaim& before, const Claim& asked, const Prepared
   return !std::all_of(before.devices.begin(), before.devices.end(), is_left);
 }
 
-// The settings of a prepared claim stay allowed while its pods run, whatever its policies say since.
+// The settings of a prepared claim stay allowed while its pods run, regardless of later changes of its policies.
 FindEntry with_all_settings(const FindEntry& find) {
   return [find](const std::string& driver, const std::string& pool,
                 const std::string& entry) -> std::optional<KnownEntry> {

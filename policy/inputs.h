@@ -36,7 +36,7 @@ struct Settings {
   std::string exposure_driver = std::string(kExposureDriver);
   bool list_attributes = false;    // the server stores list attributes (gate DRAListTypeAttributes)
   bool lists_numa_nodes = false;   // --numa-node-attribute list, and the server stores list attributes
-  bool dranet_attributes = false;  // --dranet-attributes on: of what DeviceExposurePolicies offer
+  bool dranet_attributes = false;  // --dranet-attributes on: for entries of DeviceExposurePolicies
   /// The server stores counters and the scheduler uses them (gate DRAPartitionableDevices, 1.36.2).
   bool counters = true;
   /// --exclusion compatibility-groups, and the server stores them (gate DRADeviceCompatibilityGroups).

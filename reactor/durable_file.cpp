@@ -65,7 +65,7 @@ Result<Descriptor> write_temporary(const std::string& path, std::string_view tex
     if (written < 0) return failed("write", path);
     text.remove_prefix(static_cast<size_t>(written));
   }
-  // Whatever umask there is: a container runtime reads some of these files.
+  // Independent of the umask: a container runtime reads some of these files.
   if (::fchmod(file.get(), mode) != 0) return failed("chmod", path);
   return file;
 }

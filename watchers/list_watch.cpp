@@ -202,7 +202,7 @@ void ListWatch::on_live_event(EventType type, const ObjectHead& head, std::strin
   missed_at_.reset();
   stand(State::kLive, "");
   if (type == EventType::kBookmark) return;
-  // An object that left the scope is removed, whatever the type of the event.
+  // An object that left the scope is removed, for any type of event.
   if (is_foreign(head, object)) {
     report_foreign(head.name);
     return sink_.knows(head) ? sink_.removed(head) : void();

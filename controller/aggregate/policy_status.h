@@ -56,7 +56,7 @@ class SharedValues {
  private:
   struct ByValue {
     using is_transparent = void;
-    // NOLINTNEXTLINE(bugprone-return-const-ref-from-parameter): of an element, or of what is looked for
+    // NOLINTNEXTLINE(bugprone-return-const-ref-from-parameter): an element, or the searched value
     static const T& value(const T& one) { return one; }
     static const T& value(const std::shared_ptr<const T>& one) { return *one; }
     bool operator()(const auto& one, const auto& other) const { return value(one) < value(other); }

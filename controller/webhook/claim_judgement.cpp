@@ -153,7 +153,7 @@ bool gives_interface(const Json& parameters) {
   return !parameters.text("netAttachDefName").empty() || (network != nullptr && network->object() != nullptr);
 }
 
-// Checks what nodes check after merging, of requests with a single configuration for our drivers: interface names
+// For requests with a single configuration for our drivers: the rules that nodes check after merging. Interface names
 // are unique in the pod (kubelet/plan.cpp), and routes follow from addresses.
 void judge_single_configs(const std::vector<Config>& configs, const std::vector<Request>& requests,
                           const std::string& path, const Drivers& drivers, Judgement& out) {

@@ -129,7 +129,7 @@ struct NodeReport {
   /// State of the kubelet plugin: "on"; "off": pods with claims do not start on the node; "waiting" for
   /// another program to end; "skipped": kubelets start pods without a plugin; "" if not reported.
   std::string kubelet_plugin = {};
-  std::string waits_for = {};       // what the node waits for before it offers anything new: "configuration:
+  std::string waits_for = {};       // the condition that delays new devices of the node: "configuration:
                                     // ..."; "" if nothing
   std::string dropped_fields = {};  // fields of policies that the API server drops (daemon/schema_check.h);
                                     // "" if none

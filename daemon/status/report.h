@@ -50,11 +50,11 @@ struct Report {
       {};  // why pods with interfaces do not start: NRI is missing; "" if they do
   std::vector<std::string> not_returned =
       {};  // devices that are held for deleted claims, and so not offered, each with the reason
-  std::string dropped_fields = {};        // fields of policies that the API server drops
-                                          // (daemon/schema_check.h); "" if none
-  std::string awaits_configuration = {};  // what the node waits for before it offers anything new; "" if
-                                          // nothing
-  std::vector<std::string> waits = {};    // reasons of held-back devices, each once with its count
+  std::string dropped_fields = {};                 // fields of policies that the API server drops
+                                                   // (daemon/schema_check.h); "" if none
+  std::string awaits_configuration = {};           // the condition that delays new devices of the node; "" if
+                                                   // none
+  std::vector<std::string> waits = {};             // reasons of held-back devices, each once with its count
   std::optional<bool> is_node_state_in_sync = {};  // with its SriovNetworkNodeState; nullopt: it is not read
 
   struct Driver {
@@ -73,7 +73,7 @@ struct Report {
 /// Returns the checks of /readyz: every source has synced once, the API server answers, there is a decision.
 /// A standby daemon is ready: otherwise a rollout would never stop its predecessor. The names are an
 /// interface: one for each source; then "api", "decision", and two that always pass: "interlock", whose note
-/// names the holder, and "configuration", with what the node waits for. A node with unconfigured hardware
+/// names the holder, and "configuration", with the missing condition. A node with unconfigured hardware
 /// must not block a rollout.
 std::vector<Check> readiness(const Report& report);
 /// Returns a source's name for checks and metrics: "own-slices"; for the node, whose name follows, "node".

@@ -15,7 +15,7 @@ class ApiCore;
 /// apiVersion, those of custom resources and PartialObjectMetadata have them. Watch events always have them.
 /// Lists:       from the most recent version in pages of 500, at most 64 MiB; an expired continue token is
 /// kGone. An item above item_bytes_max is truncated. A sequence of nearly empty pages is kIo.
-/// Requests:    a call sends one or two for each page and step, whatever the answers are. Items are passed to
+/// Requests:    a call sends one or two for each page and step, regardless of the answers. Items are passed to
 /// on_item as they arrive, possibly before on_failure.
 /// Watches:     an event above 2 MiB is truncated; silence of 330 s is kTimeout (bookmarks come every two
 /// minutes). Invalid framing is kIo. "Too large resource version" is kGone. If its connection must be closed

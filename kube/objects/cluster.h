@@ -125,7 +125,7 @@ struct WriteRequest {
   bool dry_run = false;               // dryRun=All
   bool strict = true;                 // fieldValidation=Strict
   std::string subresource,
-      field_manager;  // of both patches: "status", or "" of the object itself; who says it
+      field_manager;  // of both patches: "status", or "" for the object itself; the manager's name
 };
 /// on_done has the stored object ("" for kDelete).
 struct WriteHandlers {

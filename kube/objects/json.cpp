@@ -47,7 +47,7 @@ class KeySet {
   std::unordered_set<std::string_view> hashed_;
 };
 
-/// Walks a simdjson document into a Json tree. simdjson's on-demand reader only validates what is visited, so
+/// Walks a simdjson document into a Json tree. simdjson's on-demand reader only validates visited values, so
 /// every value is visited, and the end of the text is checked.
 class Reader {
  public:

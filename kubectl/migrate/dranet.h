@@ -1,7 +1,7 @@
 #pragma once
 // Converts objects of dranet's users (kubernetes-sigs/dranet, driver dra.net) to objects for sliced:
 // DeviceClasses, ResourceClaims and ResourceClaimTemplates that refer to dranet, and dranet's DaemonSet,
-// whose option --filter and node selection determine what it publishes. Pure.
+// whose option --filter and node selection determine the published devices. Pure.
 //
 // The devices become those of DeviceExposurePolicies, because dranet publishes PFs, NICs and links beside
 // VFs. A part without counterpart is a warning with field, value, reason and remedy, and a comment above the

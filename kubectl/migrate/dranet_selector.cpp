@@ -250,7 +250,7 @@ class Translator {
     return false;
   }
 
-  // Handles what begins at token i. Returns the next token.
+  // Handles the construct that begins at token i. Returns the next token.
   size_t step(size_t i) {
     if (is_text(i) && is(i + 1, "in")) {
       if (const auto next = translate_in(i)) return *next;

@@ -75,7 +75,7 @@ class Reader {
                                                     "and give its output");
   }
 
-  // Completes what depends on all files.
+  // Adds the checks and warnings that depend on all files.
   void finish() {
     for (const MissingNetwork& one : missing_networks_)
       if (std::ranges::none_of(out_.networks, [&](const migrate::Network& given) {
@@ -337,8 +337,8 @@ class Reader {
     return text.find("SriovNetworkNodePolicy") != std::string::npos &&
            text.find("nicSelector") != std::string::npos;
   }
-  // What a generator of policies of ACM fills into SriovNetworkNodePolicy.yaml (PolicyGenTemplate: fileName and
-  // spec; PolicyGenerator: path and patches).
+  // Returns whether a policy generator of Red Hat ACM fills in SriovNetworkNodePolicy.yaml here (PolicyGenTemplate:
+  // fileName and spec; PolicyGenerator: path and patches).
   static bool fills_node_policy(const kube::Json& value) {
     for (const auto& [file, content] : {std::pair("fileName", "spec"), std::pair("path", "patches")}) {
       const std::string_view path = value.text(file);

@@ -27,7 +27,7 @@ struct Target {
   std::string sriov_driver = "sriovnetwork.k8snetworkplumbingwg.io";
   std::string exposure_driver = "dra.networking";
   std::vector<Network> networks;  // the DeviceClasses of their resources name them
-  bool is_compared = false;       // --check: the comparison with a host shows what is not offered
+  bool is_compared = false;       // --check: the comparison with a host shows devices that are not offered
 };
 
 /// An object, and the comments above it, which name its source.
@@ -38,7 +38,7 @@ struct Made {
 
 /// Returns the objects in the order in which they are applied. A configuration with more resources than one
 /// SriovResourcePolicy can have becomes several policies, whose names sort in the order of evaluation.
-/// Adds to the complaints what cannot be converted, and what `validate` reports for an object. After an error
+/// Adds a complaint for each part that cannot be converted, and those of `validate` for each object. After an error
 /// no object may be used.
 std::vector<Made> objects_of(const std::vector<Config>& configs, const Target& target,
                              Complaints& complaints);

@@ -30,7 +30,7 @@ const kube::Json* folded_member(const kube::Json& object, std::string_view name)
 std::optional<Resource> read_plugin_resource(const kube::Json& value, const std::string& file,
                                              const PluginSettings& settings, Complaints& complaints);
 
-/// Returns what is wrong with the name of an extended resource, "" if it is valid.
+/// Returns the error in the name of an extended resource; "" if it is valid.
 std::string wrong_with_resource_name(const std::string& name);
 /// Reads an entry such as "ens1f0#0-3,7" and adds it to `out`. A second entry for a PF is skipped with a
 /// warning, as by the plugin. is_address: the PF is given by its address. place: of the entry.

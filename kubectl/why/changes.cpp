@@ -411,7 +411,8 @@ std::string guard_text(const Change& change, const std::string& whose) {
   return "guard selectors[" + std::to_string(change.index) + "] of " + whose +
          " against attributes that a device lacks, by has() or .? and orValue()";
 }
-// Returns who can offer devices of the class: a policy only those of sliced's drivers.
+// Returns the component that can offer devices of the class, as text: a policy, if the class selects one of sliced's
+// drivers.
 std::string offerer(const Scene& scene, const std::string& device_class) {
   for (const std::string& selector : scene.classes.at(device_class).selectors)
     if (const std::string driver = compared_driver(selector);

@@ -84,7 +84,7 @@ void read_spec(const Fields& spec, Claim& out) {
 
 // The scheduler's isClaimReadyForBinding (pkg/scheduler/framework/plugins/dynamicresources).
 std::string read_held(const Fields& result, const Fields& statuses) {
-  std::map<std::string, std::pair<bool, std::string>> conditions;  // by type: True, and what is said of it
+  std::map<std::string, std::pair<bool, std::string>> conditions;  // by type: is it True, and its message
   statuses.each([&](const Fields& status) {
     for (const char* key : {"driver", "pool", "device", "shareID"})
       if (status[key].text() != result[key].text()) return;

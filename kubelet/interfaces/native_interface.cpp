@@ -247,7 +247,7 @@ class NativeAttaching {
   }
 
  private:
-  // what: "RDMA device". owner: the present one; "" if unknown.
+  // what: the kind of device, such as "RDMA device". owner: its present owner; "" if unknown.
   Result<Unit> check_owner(const std::string& what, const std::string& name, const std::string& owner) const {
     if (owner.empty() || owner == order_.hardware()) return Unit{};
     return Error{Errc::kConflict, what + (name.empty() ? "" : " " + in_quotes(name, 64)) + " belongs to " +

@@ -438,7 +438,7 @@ size_t Ledger::learn_allocated(const PoolKey& key, const std::string& entry, boo
   Holding holding = is_of_links ? unknown_holding(entry, inventory) : unknown_holding(entry);
   if (inventory.find(holding.device) == nullptr) return 0;
   holding.is_exclusive = !is_share;
-  holding.is_contested = true;  // it is allocated, whatever else is
+  holding.is_contested = true;  // it is allocated, possibly beside a conflicting entry
   Entry found{std::move(holding), now, true};
   found.found = now;
   pool.entries.emplace(entry, std::move(found));
