@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "reactor/base/first_few.h"
 #include "reactor/base/table.h"
 #include "reactor/base/text.h"
 
@@ -41,6 +42,22 @@ std::string headline(const Json& report) {
          (is_so(report, "serving") ? "serving" : "standing by") + "\n";
 }
 
+// A line each. Many problems usually have one cause, so the first ones are enough for people.
+std::string problems_text(const Json& report) {
+  constexpr size_t kShownMax = 10;
+  std::string out;
+  const Json::Array& problems = items(report, "problems");
+  for (size_t i = 0; i < problems.size() && i < kShownMax; ++i)
+    if (problems[i].string() != nullptr) out += "problem: " + printable(*problems[i].string(), 1'024) + "\n";
+  const Json* more = report.find("moreProblems");
+  const size_t left_out = (problems.size() > kShownMax ? problems.size() - kShownMax : 0) +
+                          (more != nullptr && more->integer() != nullptr && *more->integer() > 0
+                               ? static_cast<size_t>(*more->integer())
+                               : 0);
+  if (left_out > 0) out += and_more(left_out, "problem") + " (-o json)\n";
+  return out;
+}
+
 }  // namespace
 
 bool is_so(const Json& report, std::string_view key) {
@@ -70,6 +87,7 @@ std::string status_text(const Json& report) {
     if (problem.string() != nullptr) out += printable(*problem.string(), 1'024) + "\n";
   if (const std::string dropped = word(report, "droppedFields"); !dropped.empty())
     out += "the API server drops fields of policies (" + dropped + "): install the CRDs of this version\n";
+  out += problems_text(report);
   for (const Json& wait : items(report, "waitsFor"))
     if (wait.string() != nullptr) out += printable(*wait.string(), 1'024) + "\n";
   for (const Json& check : items(report, "checks"))

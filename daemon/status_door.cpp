@@ -204,6 +204,15 @@ status::Report report_of(const Daemon& daemon) {
     for (const auto& [reason, devices] : decision->unready)
       out.waits.push_back(policy::text_of(reason, devices));
     for (const std::string& one : decision->waits) out.waits.push_back("waits for " + one);
+    const auto say = [&](const std::string& problem) {
+      if (out.problems.size() < status::kStatusProblemsMax)
+        out.problems.push_back(problem);
+      else
+        ++out.more_problems;
+    };
+    daemon.for_each_policy_problem(say);
+    for (const std::string& note : decision->notes) say(note);
+    out.more_problems += decision->notes.more();
   }
   if (daemon.decision() == nullptr) out.waiting_for = daemon.waiting_for();
   out.is_serving = daemon.is_permitted();

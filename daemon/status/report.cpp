@@ -144,6 +144,12 @@ Json json_of(const Report& report) {
   if (!report.dropped_fields.empty()) out.set("droppedFields", printable(report.dropped_fields, 1'024));
   if (!report.awaits_configuration.empty())
     out.set("awaitsConfiguration", printable(report.awaits_configuration, 1'024));
+  if (!report.problems.empty()) {
+    Json::Array problems;
+    for (const std::string& one : report.problems) problems.push_back(printable(one, 1'024));
+    out.set("problems", Json(std::move(problems)));
+  }
+  if (report.more_problems > 0) out.set("moreProblems", static_cast<int64_t>(report.more_problems));
   if (report.summary) out.set("summary", json_of(*report.summary));
   if (!report.waits.empty()) {
     Json::Array waits;

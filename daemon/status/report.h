@@ -14,6 +14,8 @@
 
 namespace sliced::status {
 
+inline constexpr size_t kStatusProblemsMax = 64;
+
 /// Copies of the daemon's state at one moment, made for each request.
 struct Report {
   // Identity.
@@ -50,10 +52,13 @@ struct Report {
       {};  // why pods with interfaces do not start: NRI is missing; "" if they do
   std::vector<std::string> not_returned =
       {};  // devices that are held for deleted claims, and so not offered, each with the reason
-  std::string dropped_fields = {};                 // fields of policies that the API server drops
-                                                   // (daemon/schema_check.h); "" if none
-  std::string awaits_configuration = {};           // the condition that delays new devices of the node; "" if
-                                                   // none
+  std::string dropped_fields = {};        // fields of policies that the API server drops
+                                          // (daemon/schema_check.h); "" if none
+  std::string awaits_configuration = {};  // the condition that delays new devices of the node; "" if
+                                          // none
+  /// Problems of policies and of the last decision, as in the node's report: at most kStatusProblemsMax.
+  std::vector<std::string> problems = {};
+  size_t more_problems = 0;
   std::vector<std::string> waits = {};             // reasons of held-back devices, each once with its count
   std::optional<bool> is_node_state_in_sync = {};  // with its SriovNetworkNodeState; nullopt: it is not read
 

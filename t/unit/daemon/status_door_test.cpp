@@ -226,6 +226,33 @@ TEST_F(StatusOfDaemon, CountsUnreturnedDevicesAndAMissingRuntimeAsProblems) {
   EXPECT_EQ(status::json_of(status::Report{}).find("devicesNotReturned"), nullptr);
 }
 
+// Red when a policy that is not used as written is in the report and the log, and not in the status.
+TEST_F(StatusOfDaemon, ListsProblemsOfPolicies) {
+  make_pf(1);
+  put_policy("right", "{configs: [{}]}");
+  put_policy("wrong", "{configs: [{resourceFilters: [{pfNames: [\"ens1f0#3-1\"]}]}]}");
+  start();
+  run(15s);
+  const status::Report report = report_of(*daemon);
+  const kube::Json json = status::json_of(report);
+  ASSERT_EQ(report.problems.size(), 1u);
+  EXPECT_EQ(report.problems, report_head_of(*daemon, "node-a", {"on", "", {}}).problems);
+  EXPECT_NE(cli::status_text(json).find("\nproblem: policy dra-driver-sriov/wrong: "
+                                        "spec.configs[0].resourceFilters[0].pfNames: has \"ens1f0#3-1\""),
+            std::string::npos)
+      << cli::status_text(json);
+  EXPECT_EQ(json.find("moreProblems"), nullptr);
+
+  for (int i = 0; i < 100; ++i)
+    put_policy("wrong-" + std::to_string(i), "{configs: [{resourceFilters: [{pfNames: [\"ens1f0#3-1\"]}]}]}");
+  run(15s);
+  const kube::Json many = status::json_of(report_of(*daemon));
+  EXPECT_EQ(many.find("problems")->array()->size(), status::kStatusProblemsMax);
+  EXPECT_EQ(*many.find("moreProblems")->integer(), 37);
+  const std::string text = cli::status_text(many);
+  EXPECT_NE(text.find("\nand 91 more problems (-o json)\n"), std::string::npos) << text;
+}
+
 // Red when status says that pods do not start where their kubelets need no plugin.
 TEST(StatusText, AnIgnoredPluginDoesNotPreventPods) {
   const std::string off = cli::status_text(kube::Json::Object{{"kubeletPlugin", "off"}});
