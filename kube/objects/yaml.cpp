@@ -230,6 +230,7 @@ class Decoder {
 
   /// Returns false if the stream cannot be continued.
   bool read_document() {
+    for (const auto& [name, anchor] : anchors_) ended_anchors_.insert(name);
     anchors_.clear();
     Json root;
     bad_ = false;
@@ -249,8 +250,21 @@ class Decoder {
                                : static_cast<int>(parser_.problem_mark.line) + 1;
     std::string what = parser_.problem == nullptr ? "not valid YAML" : parser_.problem;
     if (parser_.context != nullptr) what += std::string(" (") + parser_.context + ")";
+    if (!at_reader && is_indented_by_tab(line))
+      what += ": the line begins with a tab, and YAML allows spaces only";
     out_.problems.push_back({line, std::move(what)});
     return false;
+  }
+
+  bool is_indented_by_tab(int line) const {
+    std::string_view rest = text_;
+    for (; line > 1; --line) {
+      const size_t end = rest.find('\n');
+      if (end == std::string_view::npos) return false;
+      rest.remove_prefix(end + 1);
+    }
+    const size_t first = rest.find_first_not_of(' ');
+    return first != std::string_view::npos && rest[first] == '\t';
   }
 
   /// Reports an error of a document, which is left out; reading continues. Only the first error of a document
@@ -315,7 +329,11 @@ class Decoder {
     const std::string name(view(event_.raw().data.alias.anchor));
     const auto found = anchors_.find(name);
     if (found == anchors_.end())
-      return spoil(event_.line(), "the alias *" + escaped(name) + " has no anchor before it");
+      return spoil(event_.line(),
+                   "the alias *" + escaped(name) + " has no anchor before it" +
+                       (ended_anchors_.contains(name)
+                            ? ": &" + escaped(name) + " is in an earlier document, and an anchor ends at ---"
+                            : ""));
     if (depth + found->second.cost.depth - 1 > limits_.depth_max) {
       return stop("aliases nest deeper than " + std::to_string(limits_.depth_max) + " levels");
     }
@@ -428,6 +446,7 @@ class Decoder {
   const JsonLimits limits_;
   YamlDocuments out_;
   std::map<std::string, Anchor> anchors_;
+  std::set<std::string> ended_anchors_;  // names in earlier documents
   size_t nodes_ = 0, bytes_ = 0;
   bool bad_ = false;
 };
@@ -440,6 +459,11 @@ YamlDocuments decode_yaml(std::string_view text, const JsonLimits& limits) {
             {{1, "a text of " + std::to_string(text.size()) + " bytes, more than " +
                      std::to_string(limits.size_max)}}};
   }
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
+    return {{},
+            {{1,
+              "the text is UTF-16, expected UTF-8 (in Windows PowerShell write the file by | Out-File "
+              "-Encoding utf8 in place of >)"}}};
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   if (trim(text).starts_with(
           '{')) {  // JSON has escapes that YAML has not (surrogate pairs), and is the faster reader

@@ -171,7 +171,10 @@ class NetworkConverter {
     if (decoded) return "";
     const std::string& what = decoded.error().what;
     const size_t comma = what.find("\", ");
-    return "sliced refuses the name: " + (comma == std::string::npos ? what : what.substr(comma + 3));
+    std::string why = comma == std::string::npos ? what : what.substr(comma + 3);
+    if (why.starts_with("which "))
+      why = "a name" + why.substr(5);  // "which the kernel may take for a pattern"
+    return "sliced refuses the name: " + why;
   }
 
   // Sets the field if `network` is valid with it. Returns why it is not, "" if the field was set.

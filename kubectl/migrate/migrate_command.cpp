@@ -59,20 +59,21 @@ class Reader {
     if (node_prefix_.empty()) node_prefix_ = kOperatorsPrefix;
   }
 
-  void read_file(const std::string& file) {
-    const auto text = cli::read_whole(file, kube::JsonLimits{}.size_max);
-    if (!text) return out_.complaints.error({file, 0}, "cannot be read: " + text.error().what);
-    const kube::YamlDocuments yaml = kube::decode_yaml(*text);
-    for (const auto& problem : yaml.problems) out_.complaints.error({file, problem.line}, problem.what);
-    const migrate::Lines lines = split(*text, '\n');
-    for (const kube::Json& document : yaml.documents) read_document(document, file, *text, lines);
-    if (!out_.complaints.has_errors()) return;
-    // Of Go's text/template (helm) and of Jinja (Ansible).
-    for (const char* mark : {"{{", "{%"})
-      if (text->find(mark) != std::string::npos)
-        return out_.complaints.error({file, 0}, std::string("has ") + mark +
-                                                    ": is this a template? Fill it in first (helm template), "
-                                                    "and give its output");
+  void read_files(const std::vector<std::string>& files) {
+    std::vector<File> all;
+    for (const std::string& file : files) {
+      auto text = cli::read_whole(file, kube::JsonLimits{}.size_max);
+      if (!text) {
+        out_.complaints.error({file, 0}, "cannot be read: " + text.error().what);
+        continue;
+      }
+      all.push_back({file, *std::move(text), {}});
+      all.back().yaml = kube::decode_yaml(all.back().text);
+    }
+    for (const File& file : all)
+      for (const kube::Json& document : file.yaml.documents) read_prefix(document, file.name);
+    apply_prefix();
+    for (const File& file : all) read_file(file);
   }
 
   // Adds the checks and warnings that depend on all files.
@@ -98,6 +99,79 @@ class Reader {
   }
 
  private:
+  struct File {
+    std::string name, text;
+    kube::YamlDocuments yaml;
+  };
+  void read_file(const File& file) {
+    for (const auto& problem : file.yaml.problems)
+      out_.complaints.error({file.name, problem.line}, problem.what);
+    const migrate::Lines lines = split(file.text, '\n');
+    for (const kube::Json& document : file.yaml.documents)
+      read_document(document, file.name, file.text, lines);
+    if (!out_.complaints.has_errors()) return;
+    // Of Go's text/template (helm) and of Jinja (Ansible).
+    for (const char* mark : {"{{", "{%"})
+      if (file.text.find(mark) != std::string::npos)
+        return out_.complaints.error({file.name, 0},
+                                     std::string("has ") + mark +
+                                         ": is this a template? Fill it in first (helm template), "
+                                         "and give its output");
+    if (file.text.starts_with("Name:") && file.text.find("\n====") != std::string::npos)
+      out_.complaints.error({file.name, 0},
+                            "is this the output of kubectl describe? Give that of kubectl get -o yaml");
+  }
+
+  // The device plugin's own option, of a DaemonSet or another object with a pod's template. Any file may have it.
+  struct PluginPod {
+    std::string who, prefix;
+    migrate::Place place;
+  };
+  void read_prefix(const kube::Json& document, const std::string& file) {
+    if (const kube::Json* items = document.find("items"); items != nullptr && items->array() != nullptr)
+      for (const kube::Json& item : *items->array()) read_prefix(with_kind(item, document), file);
+    const kube::Json* spec = document.find({"spec", "template", "spec"});
+    if (spec == nullptr && document.text("kind") == "Pod") spec = document.find("spec");
+    const kube::Json* containers = spec != nullptr ? spec->find("containers") : nullptr;
+    if (containers == nullptr || containers->array() == nullptr) return;
+    for (const kube::Json& container : *containers->array())
+      for (const char* list : {"command", "args"})
+        if (const std::string prefix = prefix_in(container.find(list)); !prefix.empty())
+          plugin_pods_.push_back({who_of(document), prefix, {file, document.line()}});
+  }
+  // Go's flags: -name=value, --name=value, and the value as the next word. A shell's command is one word.
+  static std::string prefix_in(const kube::Json* words) {
+    constexpr std::string_view kFlag = "-resource-prefix";
+    if (words == nullptr || words->array() == nullptr) return "";
+    for (size_t i = 0; i < words->array()->size(); ++i) {
+      const std::string* word = (*words->array())[i].string();
+      const size_t at = word == nullptr ? std::string::npos : word->find(kFlag);
+      if (at == std::string::npos) continue;
+      std::string_view rest = std::string_view(*word).substr(at + kFlag.size());
+      if (rest.empty() && i + 1 < words->array()->size()) {
+        const std::string* next = (*words->array())[i + 1].string();
+        return next == nullptr ? "" : *next;
+      }
+      if (rest.empty() || (rest.front() != '=' && rest.front() != ' ')) continue;
+      rest.remove_prefix(1);
+      rest = rest.substr(0, rest.find_first_of(" \t\n\"'"));
+      return std::string(rest);
+    }
+    return "";
+  }
+  void apply_prefix() {
+    if (plugin_pods_.empty() || !plugin_.resource_prefix.empty()) return;
+    const PluginPod& first = plugin_pods_.front();
+    for (const PluginPod& other : plugin_pods_)
+      if (other.prefix != first.prefix)
+        return out_.complaints.error(
+            other.place, other.who + " has --resource-prefix " + in_quotes(other.prefix, 128) + ", and " +
+                             first.who + " has " + in_quotes(first.prefix, 128) +
+                             ": carry over the configuration of one plugin after the other, each with its "
+                             "--resource-prefix");
+    plugin_.resource_prefix = node_prefix_ = first.prefix;
+  }
+
   void read_document(const kube::Json& document, const std::string& file, const std::string& text,
                      const migrate::Lines& lines) {
     if (migrate::is_plugin_config(document)) {
@@ -126,7 +200,30 @@ class Reader {
     if (migrate::is_of_dra_driver(document))
       return migrate::read_dra_object(document, file, target_, out_.of_dra_driver, out_.complaints);
     if (out_.dranet.add(document, file)) return;
+    if (std::ranges::any_of(plugin_pods_, [&](const PluginPod& one) {
+          return one.place.file == file && one.place.line == document.line();
+        }))
+      return warn_of_plugin_nodes(document, file);
     read_other(document, file, lines, has_rdma_shared);
+  }
+
+  // A ConfigMap does not name its nodes: the pods of the plugin that read it do.
+  void warn_of_plugin_nodes(const kube::Json& document, const std::string& file) {
+    const kube::Json* labels = document.find({"spec", "template", "spec", "nodeSelector"});
+    if (labels == nullptr || labels->object() == nullptr) return;
+    std::vector<std::string> others;
+    for (const auto& [key, value] : *labels->object())
+      if (key != "kubernetes.io/os" && key != "kubernetes.io/arch" && key != "beta.kubernetes.io/os" &&
+          key != "beta.kubernetes.io/arch")
+        others.push_back(escaped(key, 128) + (value.string() != nullptr && !value.string()->empty()
+                                                  ? "=" + escaped(*value.string(), 128)
+                                                  : ""));
+    if (!others.empty())
+      out_.complaints.warning(
+          {file, labels->line()},
+          who_of(document) + " runs on nodes with " + join(others, ", ") +
+              " alone, and the printed policies are for every node: add this nodeSelector "
+              "to them if other nodes have such devices");
   }
 
   // A definition is carried over by its name alone, so a definition that is refused when a claim is prepared is
@@ -226,9 +323,8 @@ class Reader {
       if (!is_read)
         out_.complaints.error(
             at, who + ": " + one.path +
-                    " contains a configuration of the device plugin, and for which nodes it is "
-                    "cannot be read of this kind: give the JSON alone as FILE, or the ConfigMap that "
-                    "is made of it");
+                    " contains a configuration of the device plugin, and the nodes that have it cannot be "
+                    "read from this kind: give the JSON alone as FILE, or the ConfigMap that is made of it");
       else if (read_nodes(document, who, file, nodes))
         read_embedded_config(*one.value, file, who + ", " + one.path,
                              name.empty() ? std::string("device-plugin") : name, nodes, lines, plugin_,
@@ -237,8 +333,9 @@ class Reader {
     if (const auto path = path_of_node_policy(document, "", 0); !path.empty())
       return out_.complaints.error(
           place, who + ": " + path +
-                     " contains a SriovNetworkNodePolicy: give it as an object of its own (of "
-                     "a template, its output; of a policy of ACM, the object in the cluster)");
+                     " contains a SriovNetworkNodePolicy: give it as an object of its own (the output of a "
+                     "template; for a policy of ACM the objects in the cluster: kubectl get "
+                     "sriovnetworknodepolicies -A -o yaml)");
     if (document.find({"sriovDevicePlugin", "resources"}) != nullptr)
       return out_.complaints.error(
           place, who +
@@ -374,6 +471,7 @@ class Reader {
   migrate::OperatorFacts facts_;
   std::vector<std::pair<std::string, kube::Json>> node_policies_;  // with their files
   std::vector<MissingNetwork> missing_networks_;
+  std::vector<PluginPod> plugin_pods_;
   Sources& out_;
 };
 
@@ -610,7 +708,7 @@ int migrate(const config::Options& options) {
   migrate::Target target = target_of(options);
   target.is_compared = options.check;
   Reader reader(options, target, sources);
-  for (const std::string& file : options.arguments) reader.read_file(file);
+  reader.read_files(options.arguments);
   reader.finish();
   target.networks = sources.networks;
   std::vector<Made> objects;

@@ -94,7 +94,9 @@ class PolicyReader {
       error(spec, "resourceName", "is " + in_quotes(spec.text("resourceName"), 64) + ": " + wrong);
     if (!text(spec, "vdpaType").empty())
       error(spec, "vdpaType",
-            "is not a field of a SriovResourcePolicy: select by the attribute vdpa in a DeviceClass");
+            "cannot be carried over: delete it from this file, and select by the attribute vdpa in the "
+            "DeviceClass of the resource (docs/attributes.md); the operator still makes the vDPA devices by "
+            "its own policy");
     const std::string type = text(spec, "deviceType");
     if (!type.empty() && type != "netdevice" && type != "vfio-pci")
       error(spec, "deviceType",
@@ -200,7 +202,9 @@ class PolicyReader {
         config_.nodes.labels[key] = *value.string();
       else
         error(spec, "nodeSelector",
-              "has a " + std::string(value.kind_name()) + ", expected a string: put it in quotes");
+              "has a " + std::string(value.kind_name()) + " for " + escaped(key, 128) +
+                  ", expected a string: " +
+                  (value.is_null() ? "write \"\" if the label has no value" : "put it in quotes"));
     }
   }
   // The operator sets no link type for devices that are bound to vfio-pci: the plugin could not read it.
@@ -289,9 +293,11 @@ class PolicyReader {
     complaints_.warning(
         {file_, first->line()},
         who_ + ": open question: spec.nicSelector.pfNames has " + join(unknown, ", ") +
-            (unknown.size() == 1 ? ", which is taken for the interface's own name"
-                                 : ", which are taken for the interfaces' own names") +
-            "; whether a node has it as an alternative name, which selects nothing here, is not known: " +
+            (unknown.size() == 1
+                 ? ", which is taken for the interface's own name; whether a node has it as an "
+                   "alternative name, which selects nothing here, is not known: "
+                 : ", which are taken for the interfaces' own names; whether a node has one of "
+                   "them as an alternative name, which selects nothing here, is not known: ") +
             std::string(kGiveNodeStates));
   }
   // deviceID is the PF's id; the plugin selects by the id of the VFs.
@@ -398,23 +404,23 @@ void add_new(const std::vector<T>& from, std::vector<T>& to) {
     if (std::find(to.begin(), to.end(), one) == to.end()) to.push_back(one);
 }
 
-// lists: how many lists differ. is_lopsided: one of them is set in only one of the two selectors.
+// lists: how many lists differ. only_a, only_b: fields of the policies that are set in one of the two alone.
 struct Difference {
   int lists = 0;
-  bool is_lopsided = false;
+  std::vector<std::string> only_a, only_b;
 };
 Difference difference(const Selector& a, const Selector& b) {
   Difference out;
-  const auto look = [&](const auto& one, const auto& other) {
+  const auto look = [&](const char* field, const auto& one, const auto& other) {
     out.lists += one != other;
-    out.is_lopsided |= one.empty() != other.empty();
+    if (one.empty() != other.empty()) (one.empty() ? out.only_b : out.only_a).emplace_back(field);
   };
-  look(a.vendors, b.vendors);
-  look(a.devices, b.devices);
-  look(a.pci_addresses, b.pci_addresses);
-  look(a.pf_names, b.pf_names);
-  look(a.root_devices, b.root_devices);
-  look(a.link_types, b.link_types);
+  look("nicSelector.vendor", a.vendors, b.vendors);
+  look("nicSelector.deviceID", a.devices, b.devices);
+  look("nicSelector.netFilter", a.pci_addresses, b.pci_addresses);
+  look("nicSelector.pfNames", a.pf_names, b.pf_names);
+  look("nicSelector.rootDevices", a.root_devices, b.root_devices);
+  look("linkType", a.link_types, b.link_types);
   return out;
 }
 
@@ -444,6 +450,16 @@ bool shares_a_pf(const Sorted::Pfs& one, const Sorted::Pfs& other) {
   return false;
 }
 
+// "spec.nicSelector.pfNames is only in SriovNetworkNodePolicy a, spec.linkType only in ...".
+std::string lopsided_text(const Difference& differ, const std::string& a, const std::string& b) {
+  std::vector<std::string> parts;
+  for (const auto& [fields, who] : {std::pair(&differ.only_a, &a), std::pair(&differ.only_b, &b)})
+    if (!fields->empty())
+      parts.push_back("spec." + join(*fields, " and spec.") +
+                      (parts.empty() ? fields->size() == 1 ? " is" : " are" : "") + " only in " + *who);
+  return join(parts, ", ");
+}
+
 void check_pair(const Config& a, const Config& b, const Sorted& sorted_a, const Sorted& sorted_b,
                 Complaints& complaints) {
   if (a.nodes.is_disjoint(b.nodes)) return;  // no node has both
@@ -455,12 +471,12 @@ void check_pair(const Config& a, const Config& b, const Sorted& sorted_a, const 
                          ", and they differ in isRdma. On a node that both select the operator asks for it "
                          "as the first of them does: set it in both or in none, give one another "
                          "resourceName, or have their nodeSelectors differ in the value of a label");
-  else if (differ.is_lopsided)
+  else if (!differ.only_a.empty() || !differ.only_b.empty())
     complaints.error(
         b.place,
-        who +
-            ", and one sets a field of nicSelector, or linkType, that the other does not. On a node that "
-            "both select the operator asks both for it: set it in both, or in none, or have their "
+        who + ": " + lopsided_text(differ, a.origin, b.origin) +
+            ". On a node that both select, the operator's plugin then requires these fields of the devices of "
+            "both policies: set each in both or in none, or have their "
             "nodeSelectors differ in the value of a label");
   else if (shares_a_pf(sorted_a.pf_names, sorted_b.pf_names) ||
            shares_a_pf(sorted_a.root_devices, sorted_b.root_devices))

@@ -62,7 +62,9 @@ class Fields {
   std::string text(const Json& value, std::string_view field) {
     if (value.is_null()) return {};
     if (value.string() == nullptr)
-      error(value, field, "is a " + std::string(value.kind_name()) + ", expected a string");
+      error(value, field,
+            "is a " + std::string(value.kind_name()) + ", expected a string" +
+                (value.kind_name() == "number" ? ": put it in quotes" : ""));
     return value.string() != nullptr ? *value.string() : std::string();
   }
   // An entry that is_right() refuses is an error. wants: the expected form, for the message.

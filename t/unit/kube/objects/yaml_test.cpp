@@ -196,6 +196,24 @@ TEST(DecodeYaml, AliasesAndMergesCopy) {
   EXPECT_TRUE(decode_yaml("a: &x 1\n---\nb: *x\n").problems.size() == 1) << "anchors end with their document";
 }
 
+// Red when the reason that people meet most often is not named.
+TEST(DecodeYaml, NamesTabsUtf16AndAnchorsOfOtherDocuments) {
+  const auto problem = [](std::string_view text) {
+    const YamlDocuments read = decode_yaml(text);
+    return read.problems.empty() ? std::string() : read.problems.front().what;
+  };
+  EXPECT_NE(problem("a:\n\tb: 1\n").find("the line begins with a tab, and YAML allows spaces only"),
+            std::string::npos)
+      << problem("a:\n\tb: 1\n");
+  EXPECT_EQ(problem("a: 1\nb: @c\n").find("tab"), std::string::npos);
+  EXPECT_EQ(problem("a: &x {b: 1}\n---\nc: *x\n"),
+            "the alias *x has no anchor before it: &x is in an earlier document, and an anchor ends at ---");
+  EXPECT_EQ(problem("c: *x\n"), "the alias *x has no anchor before it");
+  for (const std::string_view text :
+       {std::string_view("\xFF\xFE{\0}\0", 6), std::string_view("\xFE\xFF\0{\0}", 6)})
+    EXPECT_TRUE(problem(text).starts_with("the text is UTF-16, expected UTF-8")) << problem(text);
+}
+
 TEST(DecodeYaml, AliasExpansionIsBounded) {
   std::string bomb = "a0: &a0 [x]\n";
   for (int i = 1; i < 40; ++i) {

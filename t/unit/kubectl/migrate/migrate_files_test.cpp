@@ -695,6 +695,78 @@ TEST_F(MigrateFiles, UsesTheOperatorsPrefixForItsConfigMap) {
   EXPECT_TRUE(run("13-operator-configmap/config-map.yaml").says("extendedResourceName: nvidia.com/net_a"));
 }
 
+// Red when resources get the default prefix although the plugin's own option is in the files.
+TEST_F(MigrateFiles, UsesThePrefixOfThePluginsDaemonSet) {
+  const std::string config =
+      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: sriovdp-config}\ndata: {config.json: "
+      "'{\"resourceList\": [{\"resourceName\": \"a\", \"selectors\": {\"pfNames\": [\"ens1f0\"]}}, "
+      "{\"resourceName\": \"b\", \"resourcePrefix\": \"own.com\", \"selectors\": {\"pfNames\": [\"ens1f1\"]}}]}'}\n";
+  const auto daemon_set = [](const std::string& words, const std::string& labels = "",
+                             const std::string& name = "dp") {
+    return "---\napiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: " + name +
+           "}\nspec: {template: {spec: {nodeSelector: {" + labels + "}, containers: [{name: dp, " + words +
+           "}]}}}\n";
+  };
+  for (const char* words :
+       {"args: [--log-level=10, --resource-prefix=mellanox.com, --use-cdi]",
+        "args: [-resource-prefix, mellanox.com]", "command: [sriovdp, --resource-prefix=mellanox.com]",
+        "command: [sh, -c, 'sriovdp --resource-prefix=mellanox.com --log-level=10']"}) {
+    const Answer printed = run(written(config + daemon_set(words, "kubernetes.io/arch: amd64")));
+    EXPECT_TRUE(printed.says("extendedResourceName: mellanox.com/a")) << words << printed.out << printed.err;
+    EXPECT_TRUE(printed.says("extendedResourceName: own.com/b")) << printed.out;
+    EXPECT_FALSE(printed.out.find("intel.com") != std::string::npos) << printed.out;
+    EXPECT_EQ(printed.err.find("DaemonSet"), std::string::npos) << printed.err;
+  }
+  // Also from another file, before the ConfigMap.
+  more_files = {written(config, "map.yaml")};
+  EXPECT_TRUE(run(written(daemon_set("args: [--resource-prefix=mellanox.com]"), "set.yaml"))
+                  .says("extendedResourceName: mellanox.com/a"));
+  more_files.clear();
+  // The nodes of the DaemonSet are not those of the policies.
+  const Answer nodes =
+      run(written(config + daemon_set("args: [--resource-prefix=x.io]", "sriov: 'yes', zone: ''")));
+  EXPECT_TRUE(
+      nodes.says("warning: DaemonSet dp runs on nodes with sriov=yes, zone alone, and the printed policies "
+                 "are for every node"))
+      << nodes.err;
+  const Answer two = run(written(config + daemon_set("args: [--resource-prefix=x.io]") +
+                                 daemon_set("args: [--resource-prefix=y.io]", "", "dp2")));
+  EXPECT_EQ(two.status, daemon::kExitError);
+  EXPECT_TRUE(two.says("error: DaemonSet dp2 has --resource-prefix \"y.io\", and DaemonSet dp has \"x.io\""))
+      << two.err;
+  options.resource_prefix = "mine.io";
+  EXPECT_TRUE(run(written(config + daemon_set("args: [--resource-prefix=x.io]")))
+                  .says("extendedResourceName: mine.io/a"));
+}
+
+// Red when the message is that of the YAML reader, and says nothing about the file.
+TEST_F(MigrateFiles, NamesFilesThatAreWrittenOtherwise) {
+  const Answer described =
+      run(written("Name:         sriovdp-config\nLabels:       <none>\n\nData\n====\nconfig.json:\n----\n"
+                  "{\n  \"resourceList\": []\n}\n"));
+  EXPECT_TRUE(described.says("is this the output of kubectl describe? Give that of kubectl get -o yaml"))
+      << described.err;
+  const Answer wide = run(written(std::string("\xFF\xFE{\0}\0", 6)));
+  EXPECT_TRUE(wide.says("the text is UTF-16, expected UTF-8 (in Windows PowerShell")) << wide.err;
+  EXPECT_TRUE(
+      run_resource("\"selectors\": {\"devices\": [1889]}").says("expected a string: put it in quotes"));
+  EXPECT_TRUE(
+      run_policy("nodeSelector: {worker: }, nicSelector: {pfNames: [a]}")
+          .says(
+              "spec.nodeSelector has a null for worker, expected a string: write \"\" if the label has no value"));
+}
+
+// Red when the fields that differ are not named.
+TEST_F(MigrateFiles, NamesTheFieldsThatOnePolicyOfAResourceHasAlone) {
+  const Answer answer = run(written(policy("nicSelector: {pfNames: [a]}, linkType: eth", "one") +
+                                    policy("nicSelector: {rootDevices: ['0000:3b:00.0']}", "two")));
+  EXPECT_TRUE(answer.says(
+      "SriovNetworkNodePolicy two: resource openshift.io/a is also that of SriovNetworkNodePolicy one: "
+      "spec.nicSelector.pfNames and spec.linkType are only in SriovNetworkNodePolicy one, "
+      "spec.nicSelector.rootDevices only in SriovNetworkNodePolicy two. On a node"))
+      << answer.err;
+}
+
 TEST_F(MigrateFiles, PrintsObjectsInTheDaemonsNamespace) {
   for (const auto& [file, from] :
        {std::pair("filter.yaml", "dra-sriov-driver"), std::pair("policy.yaml", "elsewhere")}) {

@@ -180,7 +180,8 @@ TEST(NodePolicies, ReportsFieldsThatCannotBeConverted) {
        "sriovnetworknodestates -o yaml), or give the ConfigMap device-plugin-config, which the operator makes of its policies, in place of them (kubectl "
        "-n sriov-network-operator get configmap device-plugin-config -o yaml)"},
       {"{resourceName: a, vdpaType: vhost, nicSelector: {vendor: '15b3'}}",
-       "spec.vdpaType is not a field of a SriovResourcePolicy: select by the attribute vdpa in a DeviceClass"},
+       "spec.vdpaType cannot be carried over: delete it from this file, and select by the attribute vdpa in the DeviceClass "
+       "of the resource (docs/attributes.md); the operator still makes the vDPA devices by its own policy"},
       {"{resourceName: a}", "spec.nicSelector is missing"},
       {"{nicSelector: {vendor: '15b3'}}",
        "spec.resourceName is \"\": must consist of letters, digits, _ and - behind the prefix"},
@@ -188,7 +189,7 @@ TEST(NodePolicies, ReportsFieldsThatCannotBeConverted) {
        "spec.resourceName is \"" + std::string(64, 'a') +
            "...\": has 93 bytes, at most 63 can be published: take a shorter name, here and in the pods"},
       {"{resourceName: a, nodeSelector: {gen: 5}, nicSelector: {vendor: '15b3'}}",
-       "spec.nodeSelector has a number, expected a string: put it in quotes"}};
+       "spec.nodeSelector has a number for gen, expected a string: put it in quotes"}};
   for (const auto& [spec, error] : rows)
     EXPECT_EQ(read({spec}).texts(), "p.yaml:4: error: SriovNetworkNodePolicy p1: " + error + "\n");
   // The operator itself passes over its default policy.
