@@ -146,8 +146,8 @@ const Documented kDocumented[] = {
     {"variables for containers",
      R"({"resourceList": [{"resourceName": "e", "selectors": [{}], "additionalInfo": {"*": {"token": "x"}}}]})",
      "",
-     "c.json:1: error: resource intel.com/e: additionalInfo is not carried over: give the pods what it says by a ConfigMap "
-     "of theirs, and delete it here\n"},
+     "c.json:1: error: resource intel.com/e: additionalInfo is not carried over: give the pods its content in a ConfigMap "
+     "of their own, and delete it here\n"},
 };
 
 TEST(PluginConfig, ConvertsTheDocumentedExamples) {
@@ -166,7 +166,7 @@ TEST(PluginConfig, ReportsDifferencesOfMeaningWithARemedy) {
   const std::pair<std::string, std::string> rows[] = {
       {resource(R"([{"vendors": ["0x8086"]}])"),
        "resource intel.com/r: vendors has \"0x8086\", expected four hexadecimal digits in lower case, such as \"8086\"; the "
-       "plugin compares it as text with what the kernel says"},
+       "plugin compares it as text with the kernel's value"},
       {resource(R"([{"vendors": "8086"}])"),
        "resource intel.com/r: vendors is a string, expected a list, so that the plugin ignores the resource"},
       {resource(R"([{"pciAddresses": ["0000:3B:00.1"]}])"),
