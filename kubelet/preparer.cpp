@@ -508,7 +508,7 @@ void ClaimPreparer::reserve(PreparedClaim claim) {
       handlers_.on_prepared({{kept.driver, device.pool},
                              device.device,
                              kept.uid,
-                             !device.share_id.empty(),
+                             !device.share_id.empty() || !device.holding.is_exclusive,
                              kept.namespace_,
                              kept.name});
   }

@@ -96,7 +96,8 @@ void Ledger::find_awaited(const hotplug::Inventory& inventory, TimePoint now) {
       return true;
     });
   for (const auto& [key, entries] : prepared_)
-    for (const auto& [name, here] : entries) learn_allocated(key, name, here.is_share, inventory, true, now);
+    for (const auto& [name, here] : entries)
+      learn_allocated(key, name, here.is_share, Source::kPrepared, inventory, true, now);
 }
 
 // The name determines the device. The next decision checks whether it exists.
@@ -270,7 +271,7 @@ Ledger::Change Ledger::take(const PodClaims& seen, TimePoint now) {
     const bool is_doubted = key.first == names_.exposure_driver && unverified_.exposure.is_of(key.second);
     const auto pool = pools_.find(key);
     if (!is_doubted && (pool == pools_.end() || !pool->second.has_unknown())) continue;
-    out.found_out += learn_allocated(key, shared_by_name, true, now);
+    out.found_out += learn_allocated(key, shared_by_name, Source::kClaims, true, now);
     await_functions(key, shared_by_name);
     out.contested += contest(key, shared_by_name);
   }
@@ -304,7 +305,7 @@ Ledger::Change Ledger::take(const ClaimList& list, TimePoint now) {
       if (is_free(one)) pool.released.insert(one.first);
     out.released += std::erase_if(pool.entries, is_free);
     if (found == list.allocated.end()) continue;
-    out.found_out += learn_allocated(key, found->second, is_lost, now);
+    out.found_out += learn_allocated(key, found->second, Source::kClaims, is_lost, now);
     out.contested += contest(key, found->second);
   }
   return out;
@@ -317,7 +318,8 @@ Ledger::Change Ledger::take(const Prepared& prepared, TimePoint now) {
   here.is_share = prepared.is_share;
   if (here.claims.size() < kNamesMax)
     here.claims[prepared.claim] = {prepared.claim_namespace, prepared.claim_name};
-  return {.found_out = learn_allocated(prepared.pool, {{prepared.entry, prepared.is_share}}, true, now)};
+  return {.found_out = learn_allocated(prepared.pool, {{prepared.entry, prepared.is_share}},
+                                       Source::kPrepared, true, now)};
 }
 
 void Ledger::take(const Unprepared& unprepared) {
@@ -426,12 +428,14 @@ void Ledger::await_functions(const PoolKey& key, const std::map<std::string, boo
 
 // A record may have been lost with its slice. The name of a link may be a prefix of another, removed link's
 // name, so links are considered only if a record was lost.
-size_t Ledger::learn_allocated(const PoolKey& key, const std::string& entry, bool is_share,
+size_t Ledger::learn_allocated(const PoolKey& key, const std::string& entry, bool is_share, Source source,
                                const hotplug::Inventory& inventory, bool is_lost, TimePoint now) {
   Pool& pool = pools_[key];
   if (const auto known = pool.entries.find(entry); known != pool.entries.end()) {
     // The allocation corrects the kind of an offered or recently offered entry. The next decision withdraws
-    // an offered one.
+    // an offered one. What was found in claims alone (kAnyGroup) has the kind of its claims.
+    const bool is_kind_known = known->second.holding.group != kAnyGroup;
+    if (!is_share && source == Source::kClaims && is_kind_known) return 0;
     return std::exchange(known->second.holding.is_exclusive, !is_share) == is_share ? 1 : 0;
   }
   const bool is_of_links = is_lost && key.first == names_.exposure_driver;
@@ -446,11 +450,11 @@ size_t Ledger::learn_allocated(const PoolKey& key, const std::string& entry, boo
 }
 
 size_t Ledger::learn_allocated(const PoolKey& key, const std::map<std::string, bool>& shared_by_name,
-                               bool is_lost, TimePoint now) {
+                               Source source, bool is_lost, TimePoint now) {
   size_t found = 0;
   if (inventory_ != nullptr)
     for (const auto& [name, is_share] : shared_by_name)
-      found += learn_allocated(key, name, is_share, *inventory_, is_lost, now);
+      found += learn_allocated(key, name, is_share, source, *inventory_, is_lost, now);
   return found;
 }
 

@@ -23,7 +23,8 @@
 namespace sliced::policy {
 
 using PoolKey = std::pair<std::string, std::string>;  // driver, name
-/// By pool, then entry; the value is true for a share of it.
+/// By pool, then entry; the value is true if the allocation has a share id. Without one it may be of a shared
+/// entry, too: a scheduler without the gate DRAConsumableCapacity gives it to one claim as a whole.
 using Allocations = std::map<PoolKey, std::map<std::string, bool>>;
 
 /// Names of the claims ("NAMESPACE/NAME") of an entry, by pool, then entry; at most kClaimsNamedMax per
@@ -50,8 +51,8 @@ struct PodClaims {
 struct Prepared {
   PoolKey pool;
   std::string entry;
-  std::string claim;  // uid
-  bool is_share = false;
+  std::string claim;      // uid
+  bool is_share = false;  // it was prepared as a shared device, which stays on the host
   std::string claim_namespace = {}, claim_name = {};  // "": unknown, so that it cannot be read
 };
 /// The kubelet plugin has unprepared the device. It frees nothing, since the next pod may use an existing
@@ -265,10 +266,13 @@ class Ledger {
   bool waits(const PoolKey& key, const Pool& pool, const Entry& entry) const;
   // Stores allocations of devices that are not present yet, as after a reboot, for find_awaited().
   void await_functions(const PoolKey& key, const std::map<std::string, bool>& shared_by_name);
-  size_t learn_allocated(const PoolKey& key, const std::string& entry, bool is_share,
+  // An entry that was prepared as exclusive is exclusive. An allocation without a share id shows only that no
+  // other claim has the entry.
+  enum class Source { kClaims, kPrepared };
+  size_t learn_allocated(const PoolKey& key, const std::string& entry, bool is_share, Source source,
                          const hotplug::Inventory& inventory, bool is_lost, TimePoint now);
-  size_t learn_allocated(const PoolKey& key, const std::map<std::string, bool>& shared_by_name, bool is_lost,
-                         TimePoint now);
+  size_t learn_allocated(const PoolKey& key, const std::map<std::string, bool>& shared_by_name, Source source,
+                         bool is_lost, TimePoint now);
   // Returns the number of offered entries whose allocation excludes another one.
   size_t contest(const PoolKey& key, const std::map<std::string, bool>& shared_by_name);
 

@@ -547,6 +547,28 @@ TEST_F(ReservedTest, HandlesAnAllocatedShareWithoutARecord) {
   }
 }
 
+// The scheduler's gate DRAConsumableCapacity is off, the API server's is on. Red when one claim of a PF's macvlan persona costs the VFs.
+TEST_F(ReservedTest, AShareWithoutAnIdCostsNoOtherDevice) {
+  make_pf(2);
+  put_exposure("p", of_type("pf", persona("-m", true)));
+  put_exposure("v", of_type("vf"));
+  start();
+  run(kKnown);
+  const std::string share = std::string(kWholePf) + "-m";
+  const std::set<std::string> all = allocatable_of(kExposureDriver);
+  EXPECT_EQ(all, (std::set<std::string>{share, kFirstVf, "0000-3b-02-1"}));
+  put_claim("mine", kExposureDriver, kPool, share);
+  put_exposure("q", of_type("pf", persona("-q", true)));
+  run(kKnown);
+  remove_exposure("q");  // so that the claims are looked at
+  run(3min);
+  EXPECT_EQ(allocatable_of(kExposureDriver), all);
+  daemon.reset();
+  start();
+  run(3min);
+  EXPECT_EQ(allocatable_of(kExposureDriver), all);
+}
+
 // A claim by the name of a VF stands, of one that was there before; shares of today's VF are given away. Red when more
 // of them are, or when the VF's overdrawn counter keeps a scheduler from giving away what takes any of the other VF's.
 TEST_F(ReservedTest, HandlesAConflictingAllocatedEntry) {

@@ -356,6 +356,31 @@ TEST_F(ChargedLedger, WithdrawsAnEntryAllocatedAsTheOtherTypeWithTheNextDecision
   }
 }
 
+// A scheduler without DRAConsumableCapacity writes no share id. Red when VFs leave the offer because one claim has the shared
+// persona of their PF, which stays on the host.
+TEST_F(ChargedLedger, AClaimWithoutAShareIdDoesNotMakeASharedEntryExclusive) {
+  const std::string entry = share("-m").entry;
+  const auto is_exclusive = [&] { return ledger.find(kPool, entry)->is_exclusive; };
+  decide({share("-m")});
+  EXPECT_EQ(list(0s, {{kPool, {{entry, false}}}}).found_out, 0u);
+  EXPECT_FALSE(is_exclusive());
+  ledger.take(PodClaims{{{kPool, {{entry, false}}}}}, now);
+  EXPECT_FALSE(is_exclusive());
+  decide({});
+  acknowledge();
+  list(10s, {{kPool, {{entry, false}}}});
+  EXPECT_FALSE(is_exclusive()) << "withdrawn, with a record";
+  EXPECT_EQ(ledger.take(Prepared{kPool, entry, "uid-1", false}, now).found_out, 1u);
+  EXPECT_TRUE(is_exclusive()) << "the plugin knows what it prepared";
+
+  begin_anew();
+  const std::string unrecorded = std::string(kVf) + "-m";
+  decide({});
+  ledger.take(Prepared{kPool, unrecorded, "uid-1", true}, now);
+  list(0s, {{kPool, {{unrecorded, false}}}});
+  EXPECT_TRUE(ledger.find(kPool, unrecorded)->is_exclusive) << "without a record it may be either";
+}
+
 TEST_F(ChargedLedger, DropsAllocationsOfARemovedFunction) {
   withdraw_the_pf();
   plug({kVfId});
