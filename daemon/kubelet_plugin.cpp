@@ -353,14 +353,33 @@ std::set<std::string> KubeletPlugin::claims_of(const std::string& driver, const 
   return uids;
 }
 
-bool KubeletPlugin::may_be_in_pod(const std::string& driver, const std::string& pool,
-                                  const std::string& device) const {
-  return std::ranges::any_of(preparer_.prepared(), [&](const auto& one) {
+namespace {
+
+// test(claim, device): of a claim's device that is this entry.
+template <class Test>
+bool any_prepared(const kubelet::PreparedClaims& prepared, const std::string& driver, const std::string& pool,
+                  const std::string& device, const Test& test) {
+  return std::ranges::any_of(prepared, [&](const auto& one) {
     const kubelet::PreparedClaim& claim = one.second;
     return claim.driver == driver && std::ranges::any_of(claim.devices, [&](const auto& its) {
-             return its.pool == pool && its.device == device && interfaces_->may_be_in_pod(claim, its);
+             return its.pool == pool && its.device == device && test(claim, its);
            });
   });
+}
+
+}  // namespace
+
+bool KubeletPlugin::may_be_in_pod(const std::string& driver, const std::string& pool,
+                                  const std::string& device) const {
+  return any_prepared(preparer_.prepared(), driver, pool, device, [&](const auto& claim, const auto& its) {
+    return interfaces_->may_be_in_pod(claim, its);
+  });
+}
+
+bool KubeletPlugin::has_moved(const std::string& driver, const std::string& pool,
+                              const std::string& device) const {
+  return any_prepared(preparer_.prepared(), driver, pool, device,
+                      [&](const auto& claim, const auto& its) { return interfaces_->has_moved(claim, its); });
 }
 
 kubelet::Plugin::Driver KubeletPlugin::driver(const std::string& name) {
@@ -371,6 +390,9 @@ kubelet::Plugin::Driver KubeletPlugin::driver(const std::string& name) {
             [&](const std::string& pool, const std::string& device) { return claims_of(name, pool, device); },
             [&](const std::string& pool, const std::string& device) {
               return may_be_in_pod(name, pool, device);
+            },
+            [&](const std::string& pool, const std::string& device) {
+              return has_moved(name, pool, device);
             });
         for (kubelet::DeviceHealth& one : all) {
           if (one.trouble.empty()) one.trouble = interfaces_->trouble_of(name, one.pool, one.device);

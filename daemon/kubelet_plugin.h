@@ -75,6 +75,7 @@ class KubeletPlugin final : public Observer {
  private:
   // Returns whether a link that is not on the host may be in a pod of a prepared claim.
   bool may_be_in_pod(const std::string& driver, const std::string& pool, const std::string& device) const;
+  bool has_moved(const std::string& driver, const std::string& pool, const std::string& device) const;
   // Returns the uids of the prepared claims that have the entry.
   std::set<std::string> claims_of(const std::string& driver, const std::string& pool,
                                   const std::string& device) const;

@@ -2,6 +2,7 @@
 
 #include "kubelet/hardware.h"
 #include "policy/identity.h"
+#include "reactor/base/text.h"
 
 namespace sliced::kubelet {
 namespace {
@@ -21,6 +22,11 @@ bool has_link(DeviceType type) { return type != DeviceType::kBridge && type != D
 
 std::string recreated_text(const std::string& id) {
   return id + " was removed and is there again, but not in its pod: delete the pod";
+}
+
+std::string made_again_text(const std::string& id, const std::string& interface) {
+  return id + " has a new interface on the host, " + escaped(interface) +
+         ", and none in its pod, since its driver was bound again or has reset it: delete the pod";
 }
 
 // The id begins the entry's name, "sf88-0000-03-00-0" or "sf88-0000-03-00-0-macvlan".
@@ -55,7 +61,7 @@ std::string trouble_of(const HostDevice& device, const hotplug::Inventory& inven
 
 std::vector<DeviceHealth> HealthBook::judge(const std::vector<policy::DesiredPool>& offered,
                                             const hotplug::Inventory& inventory, const ClaimsOf& claims_of,
-                                            const MayBeInPod& may_be_in_pod) {
+                                            const MayBeInPod& may_be_in_pod, const IsMoved& is_moved) {
   learn(offered, inventory);
   std::vector<DeviceHealth> all;
   all.reserve(known_.size());
@@ -76,6 +82,11 @@ std::vector<DeviceHealth> HealthBook::judge(const std::vector<policy::DesiredPoo
                           : device == nullptr ? known.id + " no longer exists on the host"
                                               : trouble_of(*device, inventory, known.had_driver);
     if (trouble.empty() && !known.missed_by.empty()) trouble = recreated_text(known.id);
+    const bool has_moved = device != nullptr && is_hardware && is_moved && is_moved(name.first, name.second);
+    const bool is_away = device == nullptr || !device->netdev || device->netdev->stale;
+    known.was_seen_away = has_moved && (known.was_seen_away || is_away);
+    if (trouble.empty() && known.was_seen_away && !is_away)
+      trouble = made_again_text(known.id, device->netdev->kernel_name);
     all.push_back({name.first, name.second, std::move(trouble)});
   }
   return all;

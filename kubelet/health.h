@@ -34,13 +34,17 @@ class HealthBook {
   using ClaimsOf = std::function<std::set<std::string>(const std::string& pool, const std::string& device)>;
   /// Returns whether a pod may have the interface of the entry, so that it is not on the host.
   using MayBeInPod = std::function<bool(const std::string& pool, const std::string& device)>;
+  /// Returns whether an attachment that stands has moved the entry's interface into a pod.
+  using IsMoved = std::function<bool(const std::string& pool, const std::string& device)>;
   /// Returns all entries that are or were offered, sorted by pool and name. A device that is not in the
   /// inventory is reported as missing, except a link that a pod may have. A function without a driver is
   /// healthy if it had none when it was first seen (it may be for vfio-pci). A function that was missing while
-  /// a claim had it stays in trouble until the claim ends, because the pod has nothing of the new one.
+  /// a claim had it stays in trouble until the claim ends, because the pod has nothing of the new one. So does a
+  /// function that has an interface on the host again while a pod's attachment stands: its driver was bound
+  /// again or has recovered from an error, which makes a new interface in the host's namespace.
   std::vector<DeviceHealth> judge(const std::vector<policy::DesiredPool>& offered,
                                   const hotplug::Inventory& inventory, const ClaimsOf& claims_of,
-                                  const MayBeInPod& may_be_in_pod = {});
+                                  const MayBeInPod& may_be_in_pod = {}, const IsMoved& is_moved = {});
 
  private:
   struct Known {
@@ -48,6 +52,7 @@ class HealthBook {
     bool had_driver = false;  // at the first judge()
     bool is_offered = false;
     std::set<std::string> missed_by;  // prepared claims that had it while it was missing
+    bool was_seen_away = false;       // its interface, by the attachment that stands
   };
   // Adds new entries, in the order of the pools, and marks entries that are no longer offered.
   void learn(const std::vector<policy::DesiredPool>& offered, const hotplug::Inventory& inventory);

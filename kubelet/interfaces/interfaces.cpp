@@ -190,6 +190,14 @@ bool Interfaces::may_be_in_pod(const PreparedClaim& claim, const PreparedDevice&
                      [&](const auto& one) { return is_of(one.second.record.attachment, claim, device); });
 }
 
+bool Interfaces::has_moved(const PreparedClaim& claim, const PreparedDevice& device) const {
+  return std::any_of(attachments_.all().begin(), attachments_.all().end(), [&](const auto& one) {
+    const cni::Record& record = one.second.record;
+    return one.second.is_attached() && record.host_interface && record.host_interface->ifindex_in_pod != 0 &&
+           is_of(record.attachment, claim, device);
+  });
+}
+
 // With those of the other claims of each of its pods. Claims that are prepared at the same time are compared when the pod's sandbox starts.
 std::string Interfaces::route_conflict(const PreparedClaim& claim) const {
   const auto own = interfaces_of(claim);

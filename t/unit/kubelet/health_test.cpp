@@ -68,13 +68,16 @@ struct HealthWorld {
         },
         [this](const std::string& pool, const std::string& device) {
           return in_pods.contains(pool + "/" + device);
+        },
+        [this](const std::string& pool, const std::string& device) {
+          return moved.contains(pool + "/" + device);
         });
   }
   hotplug::Inventory inventory;
   std::vector<policy::DesiredPool> offered;
   HealthBook book{"d.example"};
   std::map<std::string, std::set<std::string>> claims;
-  std::set<std::string> in_pods;
+  std::set<std::string> in_pods, moved;
 };
 using Troubles = std::vector<std::string>;
 
@@ -140,6 +143,32 @@ TEST(KubeletHealth, ADeviceThatReturnsIsNotInItsPod) {
   EXPECT_EQ(world.troubles()[2], "0000:03:00.2 no longer exists on the host");
   world.add(vf);
   EXPECT_EQ(world.troubles()[2], "") << "no pod had it";
+}
+
+// k8snetworkplumbingwg/sriov-network-operator#443, and recoveries of mlx5 and iavf: a driver that is bound again below a pod makes a new
+// interface in the host's namespace, of the same function. Red when the pod's device is said to be healthy.
+TEST(KubeletHealth, AnInterfaceThatItsDriverMadeAgainIsNotInItsPod) {
+  HealthWorld world;
+  const auto trouble = [&] { return world.troubles()[2]; };
+  hotplug::Netdev& netdev = *world.at("0000:03:00.2").netdev;
+  netdev.kernel_name = "ens1f0v0";
+  world.moved.insert("pool/0000-03-00-2-s");
+  EXPECT_EQ(trouble(), "") << "the event of the move has not been read";
+  netdev.stale = true;
+  EXPECT_EQ(trouble(), "");
+  netdev.stale = false;
+  const std::string made_again =
+      "0000:03:00.2 has a new interface on the host, ens1f0v0, and none in its pod, since its driver was bound "
+      "again or has reset it: delete the pod";
+  EXPECT_EQ(trouble(), made_again);
+  world.at("0000:03:00.2").driver = "";
+  EXPECT_EQ(trouble(), "0000:03:00.2 has lost its driver");
+  world.at("0000:03:00.2").driver = "d";
+  EXPECT_EQ(trouble(), made_again);
+  world.moved.clear();
+  EXPECT_EQ(trouble(), "") << "its pod ends, and the interface comes back";
+  world.moved.insert("pool/0000-03-00-2-s");
+  EXPECT_EQ(trouble(), "") << "the next pod's";
 }
 
 // Red when a link that host-device moved into its pod makes the pod's device unhealthy.
