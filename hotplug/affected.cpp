@@ -140,8 +140,9 @@ std::optional<std::set<PciAddress>> affected_functions(const HostReadings& befor
       before.missing_links != now.missing_links || before.below_missing != now.below_missing ||
       before.are_missing_lasting != now.are_missing_lasting || before.rdma_of_netdev != now.rdma_of_netdev ||
       before.rdma_of_auxiliary != now.rdma_of_auxiliary || before.without_ipoib != now.without_ipoib ||
-      before.vdpa_of_auxiliary != now.vdpa_of_auxiliary || before.auxiliaries != now.auxiliaries ||
-      before.numa_neighbors != now.numa_neighbors)
+      before.ports_without_ipoib != now.ports_without_ipoib ||
+      before.without_ethernet != now.without_ethernet || before.vdpa_of_auxiliary != now.vdpa_of_auxiliary ||
+      before.auxiliaries != now.auxiliaries || before.numa_neighbors != now.numa_neighbors)
     return std::nullopt;
   Functions functions = functions_that_differ(before, now);
   if (!functions.are_pfs_same || have_netdevs(functions.came, before) || have_netdevs(functions.went, now))

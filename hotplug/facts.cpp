@@ -194,11 +194,11 @@ std::string_view immovable_kind(const HostDevice& device) {
 }
 
 bool is_netdev_elsewhere(const HostDevice& device) {
-  if (device.type == DeviceType::kSf) return !device.netdev || device.netdev->stale;
-  if (!device.pci) return false;
+  if (!device.pci && device.type != DeviceType::kSf) return false;
   if (device.netdev) return device.netdev->stale;
   // A driver that cannot be read may be any.
   if (device.is_on_vfio || !find_unreadable(device.unreadable, "net").empty()) return false;
+  if (device.type == DeviceType::kSf) return true;
   const bool may_make_one = !makes_no_netdev(device.driver) && !makes_other_devices(device.driver);
   return may_make_one || !find_unreadable(device.unreadable, "driver").empty();
 }

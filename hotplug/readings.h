@@ -117,9 +117,13 @@ struct HostReadings {
   std::map<PciAddress, std::vector<std::string>>
       pkeys;  // as in HostDevice; read after everything else, as are VfConfigs
   std::map<PciAddress, std::string> pkeys_unread;  // why their last read failed; `pkeys` is older
-  // Functions whose InfiniBand device is here, without an interface that could be elsewhere: ib_ipoib, which
-  // creates the interfaces, is not loaded.
+  // InfiniBand ports, by function and number from 0, without an interface that could be elsewhere: ib_ipoib,
+  // which creates the interfaces, is not loaded. without_ipoib: functions that have no other port.
+  std::map<PciAddress, std::set<int>> ports_without_ipoib;
   std::set<PciAddress> without_ipoib;
+  // mlx5 functions (as text) and scalable functions (by auxiliary_above()) whose driver makes no interface: the
+  // devlink parameter enable_eth is false.
+  std::set<std::string> without_ethernet;
   std::map<std::string, std::string> rdma_of_netdev;  // soft RoCE and similar: netdev -> RDMA device
   std::map<std::string, VlanEntry> vlans;             // proc/net/vlan/config
   std::set<std::string> default_routes;               // names of interfaces that carry one used by the host

@@ -62,12 +62,19 @@ bool numbers_its_ports(std::string_view driver) {
   return driver == "mlx4_core" || driver == "cxgb4" || driver == "nfp";
 }
 
-bool has_gap(const std::vector<const Netdev*>& ports) {
+// without: numbers of ports that have no interface anywhere.
+bool has_gap(const std::vector<const Netdev*>& ports, const std::set<int>& without) {
   std::set<int> numbers;
   for (const Netdev* port : ports)
     if (port->dev_port) numbers.insert(*port->dev_port);
-  return !numbers.empty() && *numbers.rbegin() >= static_cast<int>(numbers.size());
+  if (numbers.empty()) return false;
+  for (int number = 0; number < *numbers.rbegin(); ++number)
+    if (!numbers.contains(number) && !without.contains(number)) return true;
+  return false;
 }
+
+constexpr const char* kWithoutEthernet =
+    "net: the driver makes no interface (devlink parameter enable_eth is false)";
 
 // A name of something else, fit to be shown and published: bytes that are not UTF-8 are spelled out.
 std::string reference(const std::string& name) { return is_utf8(name) ? name : escaped(name); }
@@ -218,16 +225,20 @@ class Resolver {
         if (port.stale) device.other_netdevs.push_back(port);
     if (!device.netdev && readings_.without_ipoib.contains(*device.pci))
       device.unreadable.push_back("net: module ib_ipoib, which makes the interfaces, is not loaded");
+    if (!device.netdev && readings_.without_ethernet.contains(device.id.text))
+      device.unreadable.push_back(kWithoutEthernet);
     std::stable_sort(device.other_netdevs.begin(), device.other_netdevs.end(), is_port_before);
     note_missing_ports(device);
   }
 
-  static void note_missing_ports(HostDevice& device) {
+  void note_missing_ports(HostDevice& device) const {
     if (!numbers_its_ports(device.driver)) return;
     std::vector<const Netdev*> ports;
     if (device.netdev) ports.push_back(&*device.netdev);
     for (const Netdev& port : device.other_netdevs) ports.push_back(&port);
-    device.misses_ports = has_gap(ports);
+    const auto without = readings_.ports_without_ipoib.find(*device.pci);
+    device.misses_ports =
+        has_gap(ports, without == readings_.ports_without_ipoib.end() ? std::set<int>{} : without->second);
   }
 
   // Of the interface with that ifindex: several for a moment, where one was renamed while it was read.
@@ -314,7 +325,10 @@ class Resolver {
     if (const auto vdpa = readings_.vdpa_of_auxiliary.find(auxiliary);
         vdpa != readings_.vdpa_of_auxiliary.end())
       take_vdpa(device, vdpa->second);
-    if (netdev != nullptr) take_netdev(device, *netdev);
+    if (netdev != nullptr)
+      take_netdev(device, *netdev);
+    else if (readings_.without_ethernet.contains(auxiliary))
+      device.unreadable.push_back(kWithoutEthernet);
     devices_[device.id.text] = std::move(device);
   }
 
@@ -372,7 +386,9 @@ class Resolver {
     const FunctionReading* reading = readings_.functions.find(*vf.pf);
     const HostDevice* pf = reading == nullptr ? nullptr : device_of(*vf.pf);
     if (pf == nullptr) {
-      if (vf.broken.empty()) vf.broken = "its PF " + vf.pf->text() + " cannot be read";
+      if (vf.broken.empty())
+        vf.broken =
+            "its PF " + vf.pf->text() + " cannot be read, or is not a network function (PCI class 02)";
       return;
     }
     const auto index = reading->vfs.find(*vf.pci);
@@ -383,8 +399,9 @@ class Resolver {
     vf.pf_product = pf->product;
     vf.pf_numa_node = reading->numa_node;
     if (!vf.numa_node) take_numa_node(vf, reading->numa_node);
-    constexpr int kInfiniBand = 32;  // ARPHRD_INFINIBAND
+    constexpr int kEthernet = 1, kInfiniBand = 32;  // ARPHRD_ETHER, ARPHRD_INFINIBAND
     if (!pf->netdev && readings_.without_ipoib.contains(*vf.pf)) vf.pf_link_type = kInfiniBand;
+    if (!pf->netdev && readings_.without_ethernet.contains(pf->id.text)) vf.pf_link_type = kEthernet;
     if (!pf->netdev) return;
     vf.pf_name = reference(pf->netdev->name);
     vf.pf_alternative_names = pf->netdev->alternative_names;
@@ -586,6 +603,8 @@ PortName decode_port_name(std::string_view text) {
   }
   if (text.size() == whole.size() && take(text, "p")) {
     if (take_number(text) < 0) return port;
+    // "p0pf0vf0" of sfc (efx_ef100_rep_get_phys_port_name() in drivers/net/ethernet/sfc/ef100_rep.c).
+    if (text.starts_with("pf")) return decode_port_name(text);
     if (take(text, "s") && take_number(text) < 0) return port;
     if (text.empty()) port.kind = PortName::Kind::kUplink;
     return port;

@@ -60,13 +60,53 @@ std::optional<PciAddress> function_of_vdpa(std::string_view name, std::string_vi
   return name.starts_with(kPrefix) ? PciAddress::decode(name.substr(kPrefix.size())) : std::nullopt;
 }
 
+// "InfiniBand" or "Ethernet"; "" if it cannot be read.
+std::string link_layer(const HostView& host, const std::string& rdma_device, int port) {
+  const auto layer = host.read(std::string(kRdmaDevicesDir) + "/" + rdma_device + "/ports/" +
+                               std::to_string(port) + "/link_layer");
+  return layer ? std::string(trim(*layer)) : "";
+}
+
+// mlx5_core adds "mlx5_core.eth.N" before the devices for RDMA and vDPA, and removes it after them. Without any
+// auxiliary device the kernel is older (before 5.11), or the driver is not ready. InfiniBand functions have none
+// for Ethernet.
+void read_without_ethernet(const HostView& host, const std::map<std::string, std::set<std::string>>& kinds_of,
+                           HostReadings& readings) {
+  readings.without_ethernet.clear();
+  for (const auto& [owner, kinds] : kinds_of) {
+    if (kinds.contains("eth") || kinds.contains("eth-rep")) continue;
+    const auto function = PciAddress::decode(owner);
+    const std::string* rdma = nullptr;
+    if (!function) {
+      const auto at = readings.rdma_of_auxiliary.find(owner);
+      if (at != readings.rdma_of_auxiliary.end()) rdma = &at->second;
+    } else if (const auto at = readings.rdma_of_function.find(*function);
+               at != readings.rdma_of_function.end()) {
+      rdma = &at->second;
+    }
+    if (kinds.contains("vnet") || (rdma != nullptr && link_layer(host, *rdma, 1) == "Ethernet"))
+      readings.without_ethernet.insert(owner);
+  }
+}
+
+// Requires that RDMA devices have been read.
 void read_auxiliaries(const HostView& host, HostReadings& readings) {
+  constexpr std::string_view kMlx5 = "mlx5_core.";
   readings.auxiliaries.clear();
+  std::map<std::string, std::set<std::string>> kinds_of;  // "eth" of "mlx5_core.eth.0", by owner
   for (const auto& [name, target] : list_links(host, kAuxiliariesDir, readings)) {
     const std::string auxiliary = auxiliary_above(target);
-    if (auxiliary.empty() || !auxiliary.ends_with("/" + name)) continue;
-    readings.auxiliaries.emplace(auxiliary, read_sf_number(host, std::string(kAuxiliariesDir) + "/" + name));
+    if (!auxiliary.empty() && auxiliary.ends_with("/" + name)) {
+      readings.auxiliaries.emplace(auxiliary,
+                                   read_sf_number(host, std::string(kAuxiliariesDir) + "/" + name));
+      continue;
+    }
+    if (!name.starts_with(kMlx5)) continue;
+    const auto function = function_above(target);
+    const std::string owner = !auxiliary.empty() ? auxiliary : function ? function->text() : "";
+    if (!owner.empty()) kinds_of[owner].insert(name.substr(kMlx5.size(), name.rfind('.') - kMlx5.size()));
   }
+  read_without_ethernet(host, kinds_of, readings);
 }
 
 void read_vdpa(const HostView& host, HostReadings& readings) {
@@ -333,16 +373,28 @@ bool has_no_ipoib(const HostView& host) {
 
 void read_without_ipoib(const HostView& host, HostReadings& readings) {
   readings.without_ipoib.clear();
+  readings.ports_without_ipoib.clear();
   std::set<PciAddress> with_netdev;
   for (const auto& [name, netdev] : readings.netdevs)
     if (netdev.is_functions_own) with_netdev.insert(*netdev.function);
   std::optional<bool> is_absent;
   for (const auto& [function, name] : readings.rdma_of_function) {
-    if (with_netdev.contains(function)) continue;
-    const auto layer = host.read(std::string(kRdmaDevicesDir) + "/" + name + "/ports/1/link_layer");
-    if (!layer || trim(*layer) != "InfiniBand") continue;
+    // A function of mlx4 has two ports, each of which is InfiniBand or Ethernet.
+    const FunctionReading* reading = readings.functions.find(function);
+    const bool has_two_ports = reading != nullptr && reading->driver == "mlx4_core";
+    if (with_netdev.contains(function) && !has_two_ports) continue;
+    std::set<int> infiniband;
+    bool has_other = false;
+    for (int port = 0; port < (has_two_ports ? 2 : 1); ++port) {
+      const std::string layer = link_layer(host, name, port + 1);
+      if (layer == "InfiniBand") infiniband.insert(port);
+      has_other |= !layer.empty() && layer != "InfiniBand";
+    }
+    if (infiniband.empty()) continue;
     if (!is_absent) is_absent = has_no_ipoib(host);
-    if (*is_absent) readings.without_ipoib.insert(function);
+    if (!*is_absent) continue;
+    readings.ports_without_ipoib.emplace(function, std::move(infiniband));
+    if (!has_other) readings.without_ipoib.insert(function);
   }
 }
 

@@ -292,6 +292,8 @@ TEST_F(ScanTest, PcieRoots) {
       {"pci0000:00/0000:00:0e.0/pci10000:e0/10000:e0:01.0", "pci0000:00"},  // VMD
       {"pci10000:00/10000:00:01.0", "pci10000:00"},
       {"platform/40000000.pcie/pci0002:00", ""},
+      // Hyper-V (kubernetes/kubernetes#134076): Kubernetes' helper has none for it.
+      {"LNXSYSTM:00/LNXSYBUS:00/ACPI0004:00/VMBUS:00/000000c1-0001-0000-3130-444532304235/pci0001:00", ""},
   };
   for (const auto& row : rows) {
     tree.pci("0000:3b:00.0", row.below);
@@ -670,6 +672,117 @@ TEST_F(ReportedHardware, PartsOfASplitPortAreUplinks) {
   EXPECT_EQ(device.other_netdevs[0].name, "enp5s0np0s1");
 }
 
+// AMD Solarflare and Alveo SmartNICs (sfc, EF100): names of representors begin with the port. Red when a representor is of no VF.
+TEST_F(ReportedHardware, RepresentorsOfEf100BeginWithThePort) {
+  auto pf = tree.pci("0000:21:00.0").id("10ee", "0100").driver("sfc_ef100").sriov(4).vfs(2);
+  for (const auto& [netdev, name] :
+       {std::pair{"a_rep", "p0pf0vf1"}, {"b_rep", "p0pf0vf0"}, {"enp33s0np0", "p0"}}) {
+    pf.netdev(netdev);
+    port(netdev, name, "0a0b");
+  }
+  const auto devices = scan();
+  EXPECT_EQ(devices.at("0000:21:00.0").netdev->name, "enp33s0np0");
+  EXPECT_TRUE(devices.at("0000:21:00.0").other_netdevs.empty());
+  EXPECT_EQ(devices.at("0000:21:00.0").eswitch_mode, "switchdev");
+  EXPECT_EQ(devices.at(pf.vf(1).address()).representor, "a_rep");
+  EXPECT_EQ(devices.at(pf.vf(0).address()).representor, "b_rep");
+  EXPECT_EQ(devices.at("a_rep").netdev->port_flavour, "pcivf");
+}
+
+// Mellanox/k8s-rdma-sriov-dev-plugin#13: a ConnectX-3 VPI whose first port is InfiniBand, on a host without ib_ipoib. Red when
+// that port's interface counts as moved away, so that excludes by interface withhold the function.
+TEST_F(ReportedHardware, AnInfinibandPortBesideAnEthernetPortIsNotMissing) {
+  tree.pci("0000:21:00.0").id("15b3", "1003").driver("mlx4_core").netdev("ens3d1").rdma("mlx4_0");
+  tree.netdev_attr("ens3d1", "dev_port", "1");
+  tree.write("sys/class/infiniband/mlx4_0/ports/1/link_layer", "InfiniBand");
+  tree.write("sys/class/infiniband/mlx4_0/ports/2/link_layer", "Ethernet");
+  EXPECT_TRUE(scan().at("0000:21:00.0").misses_ports) << "a root without sys/module shows nothing";
+  tree.write("sys/module/mlx4_core/parameters/port_type_array", "1,2");
+  const HostDevice device = scan().at("0000:21:00.0");
+  EXPECT_FALSE(device.misses_ports);
+  EXPECT_EQ(device.unreadable, std::vector<std::string>());
+  tree.remove_netdev("ens3d1");
+  EXPECT_TRUE(is_netdev_elsewhere(scan().at("0000:21:00.0"))) << "the Ethernet port's interface is in a pod";
+  tree.pci("0000:21:00.0").netdev("ens3d1");
+  tree.netdev_attr("ens3d1", "dev_port", "1");
+  tree.write("sys/module/ib_ipoib/parameters/send_queue_size", "256");
+  EXPECT_TRUE(scan().at("0000:21:00.0").misses_ports) << "it may be in a pod";
+  tree.remove("sys/module/ib_ipoib");
+  tree.write("sys/class/infiniband/mlx4_0/ports/1/link_layer", "Ethernet");
+  EXPECT_TRUE(scan().at("0000:21:00.0").misses_ports) << "an Ethernet port has an interface";
+}
+
+// Documentation/networking/devlink/mlx5.rst: with enable_eth false a function is for RDMA or vDPA alone. Red when its interface
+// counts as moved away: the name of its VFs' PF would be unknown for ever.
+TEST_F(ReportedHardware, AnMlx5FunctionWithoutEthernetHasNoInterfaceAnywhere) {
+  auto pf = tree.pci("0000:03:00.0").driver("mlx5_core").rdma("mlx5_0").sriov(2).vfs(1);
+  auto vf = pf.vf(0);
+  vf.driver("mlx5_core");
+  tree.write("sys/class/infiniband/mlx5_0/ports/1/link_layer", "Ethernet");
+  const auto auxiliary = [&](const std::string& owner, const std::string& name) {
+    tree.write(owner + "/" + name + "/uevent", "");
+    tree.symlink("../../../" + owner.substr(4) + "/" + name, "sys/bus/auxiliary/devices/" + name);
+  };
+  const std::string sf = pf.path() + "/mlx5_core.sf.4";
+  auxiliary(pf.path(), "mlx5_core.sf.4");
+  tree.write(sf + "/sfnum", "88");
+  const auto is_elsewhere = [&](const std::string& id) { return is_netdev_elsewhere(scan().at(id)); };
+  EXPECT_TRUE(is_elsewhere("0000:03:00.0")) << "a kernel before 5.11";
+  auxiliary(pf.path(), "mlx5_core.rdma.0");
+  auxiliary(vf.path(), "mlx5_core.vnet.1");
+  auxiliary(sf, "mlx5_core.vnet.2");
+  EXPECT_FALSE(is_elsewhere("0000:03:00.0"));
+  EXPECT_FALSE(is_elsewhere(vf.address()));
+  EXPECT_FALSE(is_elsewhere("sf88-0000-03-00-0"));
+  EXPECT_EQ(scan().at(vf.address()).pf_link_type, 1);
+  EXPECT_EQ(
+      scan().at("0000:03:00.0").unreadable,
+      std::vector<std::string>{"net: the driver makes no interface (devlink parameter enable_eth is false)"});
+  tree.write("sys/class/infiniband/mlx5_0/ports/1/link_layer", "InfiniBand");
+  EXPECT_TRUE(is_elsewhere("0000:03:00.0")) << "ib_ipoib makes its interface";
+  tree.write("sys/class/infiniband/mlx5_0/ports/1/link_layer", "Ethernet");
+  auxiliary(pf.path(), "mlx5_core.eth.0");
+  auxiliary(vf.path(), "mlx5_core.eth.1");
+  auxiliary(sf, "mlx5_core.eth.2");
+  for (const std::string& id : {std::string("0000:03:00.0"), std::string("sf88-0000-03-00-0"), vf.address()})
+    EXPECT_TRUE(is_elsewhere(id)) << id;
+}
+
+// Marvell Octeon: the loopback VFs (177d:a0f8) are of the admin function, which is no network function. Red when they are said to be
+// of a PF that cannot be read.
+TEST_F(ReportedHardware, AVfOfAPfThatIsNoNetworkFunctionIsHeldBackWithTheReason) {
+  auto admin = tree.pci("0002:01:00.0").id("177d", "a065").attr("class", "0x088000").sriov(2).vfs(1);
+  admin.vf(0).id("177d", "a0f8").attr("class", "0x020000");
+  const auto devices = scan();
+  EXPECT_FALSE(devices.contains("0002:01:00.0"));
+  EXPECT_EQ(devices.at(admin.vf(0).address()).broken,
+            "its PF 0002:01:00.0 cannot be read, or is not a network function (PCI class 02)");
+}
+
+// k8snetworkplumbingwg/sriov-network-device-plugin#507 (a virtio DPU): PF and VFs have their interfaces below virtio devices.
+TEST_F(ReportedHardware, APfWithVirtioInterfacesHasAName) {
+  auto pf = tree.pci("0000:01:00.0").id("1af4", "1000").driver("virtio-pci").netdev("ens1", "virtio5/");
+  pf.sriov(6).vfs(1, [](SysfsTree::Pci vf, int) { vf.driver("virtio-pci").netdev("ens1v0", "virtio6/"); });
+  const auto devices = scan();
+  EXPECT_EQ(devices.at(pf.vf(0).address()).pf_name, "ens1");
+  EXPECT_EQ(devices.at(pf.vf(0).address()).netdev->name, "ens1v0");
+}
+
+// ARI: with many VFs their functions are on the next buses, also in a domain above ffff (VMD).
+TEST_F(ReportedHardware, VfsOnOtherBusesBelongToTheirPf) {
+  auto pf = tree.pci("10000:3b:00.0").driver("mlx5_core").netdev("ens1").sriov(512).vfs(400);
+  const auto devices = scan();
+  std::set<int> buses;
+  for (int i = 0; i < 400; ++i) {
+    const HostDevice& vf = devices.at(pf.vf(i).address());
+    EXPECT_EQ(vf.broken, "") << i;
+    EXPECT_EQ(vf.vf_index, i);
+    EXPECT_EQ(vf.pf_name, "ens1");
+    buses.insert(vf.pci->bus);
+  }
+  EXPECT_GT(buses.size(), 1u);
+}
+
 TEST_F(ScanTest, LinksHaveTypes) {
   tree.bridge("br0", true);
   tree.bridge("br1", false);
@@ -897,7 +1010,8 @@ TEST_F(ScanTest, HalfRemovedFunctions) {
   EXPECT_EQ(devices.at("0000:3b:02.0").broken,
             "vendor or device: ENOENT twice (the function is appearing or vanishing)");
   EXPECT_EQ(devices.at("0000:3b:02.1").broken, "half there: its PF 0000:3b:00.0 has no virtfn link to it");
-  EXPECT_EQ(devices.at("0000:5b:00.0").broken, "its PF 0000:5a:00.0 cannot be read");
+  EXPECT_EQ(devices.at("0000:5b:00.0").broken,
+            "its PF 0000:5a:00.0 cannot be read, or is not a network function (PCI class 02)");
 }
 
 TEST_F(ScanTest, IgnoresEntriesThatAreNoDevices) {
