@@ -324,7 +324,7 @@ TEST(ExposurePolicy, ReportsInvalidPluginsWithARemedy) {
       {with_exposure(kShared + "capacity: {macvlans: {value: 8}}, supportedCNIPlugins: [{name: macvlan, "
                                "consumePerAllocation: {macvlan: 1}}]"),
        kPlugins + "[0].consumePerAllocation[macvlan]",
-       {"no capacity", "did you mean macvlans"}},
+       {"is not a capacity", "did you mean macvlans"}},
       {with_plugin("{name: sriov, consumePerAllocation: {c: 1}}"),
        kPlugins + "[0].consumePerAllocation[c]",
        {"exclusive", "remove it"}},
