@@ -66,17 +66,17 @@ struct Node {
   Op op = Op::kLiteral;
   Macro macro = Macro::kNone;
   // Annotations of the parser and the checker.
-  bool is_optional = false;        // kSelect, kIndex: the ? syntax
-  bool is_member = false;          // kCall: args[0] is the receiver
-  bool is_absolute = false;        // kName: written with a leading dot
-  bool has_two_variables = false;  // kMacro
-  bool is_constant = false;        // upstream knows the value at compilation, so it costs nothing
-  bool is_only_overload = false;   // kCall: the checker leaves one overload; upstream's prices depend on it
-  bool is_strict = false;          // kMap: the language's own, with few kinds of keys, which are unique
-  bool is_lookup = false;          // kCall of `in`: a table of constants upstream, which costs nothing
-  uint8_t height = 0;              // see parser.h, kRecursionMax
-  uint32_t price = 0;              // literal from folding: upstream's charge for it
-  int32_t offset = 0;              // byte of the text
+  bool is_optional : 1 = false;        // kSelect, kIndex: the ? syntax
+  bool is_member : 1 = false;          // kCall: args[0] is the receiver
+  bool is_absolute : 1 = false;        // kName: written with a leading dot
+  bool has_two_variables : 1 = false;  // kMacro
+  bool is_constant : 1 = false;        // upstream knows the value at compilation, so it costs nothing
+  bool is_only_overload : 1 = false;   // kCall: one overload is left; upstream's prices depend on it
+  bool is_strict : 1 = false;          // kMap: the language's own, with few kinds of keys, which are unique
+  bool is_lookup : 1 = false;          // kCall of `in`: a table of constants upstream, which costs nothing
+  uint8_t height = 0;                  // see parser.h, kRecursionMax
+  uint32_t price = 0;                  // literal from folding: upstream's charge for it
+  int32_t offset = 0;                  // byte of the text
   /// kLocal and kMacro: the index in Evaluation::locals; kVariable: the index of Environment::variables, -1
   /// for `device`; kAttribute and kHas: the index of Program's paths. slot2: a macro's second variable, or a
   /// Field.
@@ -87,9 +87,9 @@ struct Node {
   Node** arg_list = nullptr;
   bool* optional_args = nullptr;  // kList, kMap: elements (entries) with ?; or nullptr
   std::string_view name;          // kName, kSelect, kHas, kCall; the first variable of a macro
-  std::string_view name2;         // the second
-  // Also of a folded node; its list or map belongs to the program's arena.
-  Value value;  // kLiteral
+  /// kLiteral, also of a folded node: its list or map belongs to the program's arena. kMacro with two variables: the
+  /// name of the second one.
+  Value value;
   /// Set by the checker, and not nullptr after it; dyn without checks.
   const Type* type = nullptr;
   /// Of the library, which exists during the whole process.

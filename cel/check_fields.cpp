@@ -110,17 +110,16 @@ bool Checker::fold_path(Node& node, std::string_view id, const Type*& result) {
                         !field.is_optional && !domain.is_optional;
   if (!is_field) return true;
   Path path{.is_capacity = is_capacity,
-            .domain = std::string(name),
-            .id = std::string(id),
+            .domain_size = name.size(),
             .key = std::string(name) + "/" + std::string(id)};
   if (environment_.known != nullptr && is_attribute) {
-    const auto known = environment_.known->find(path.domain, path.id);
+    const auto known = environment_.known->find(path.domain(), path.id());
     if (!known) return unknown_attribute(node, path);
     path.known = known->index;
     result = plain_type(known->kind);
   }
   const auto same = [&](const Path& other) {
-    return other.is_capacity == is_capacity && other.domain == path.domain && other.id == path.id;
+    return other.is_capacity == is_capacity && other.domain_size == path.domain_size && other.key == path.key;
   };
   auto at = std::find_if(out_.paths.begin(), out_.paths.end(), same);
   if (at == out_.paths.end()) at = out_.paths.insert(at, std::move(path));
@@ -133,14 +132,14 @@ bool Checker::fold_path(Node& node, std::string_view id, const Type*& result) {
 
 bool Checker::unknown_attribute(const Node& node, const Path& path) {
   const auto domains = environment_.known->domains();
-  if (std::find(domains.begin(), domains.end(), path.domain) == domains.end()) {
+  if (std::find(domains.begin(), domains.end(), path.domain()) == domains.end()) {
     std::string all;
     for (const auto& domain : domains) all += (all.empty() ? "" : " and ") + std::string(domain);
-    return wrong(node, "there are no attributes of " + in_quotes(path.domain, 64) + " here" +
-                           did_you_mean(path.domain, domains) + " (there are those of " + all + ")");
+    return wrong(node, "there are no attributes of " + in_quotes(path.domain(), 64) + " here" +
+                           did_you_mean(path.domain(), domains) + " (there are those of " + all + ")");
   }
-  return wrong(node, "there is no attribute " + escaped(path.id, 64) + " of " + path.domain +
-                         did_you_mean(path.id, environment_.known->ids(path.domain)));
+  return wrong(node, "there is no attribute " + escaped(path.id(), 64) + " of " + std::string(path.domain()) +
+                         did_you_mean(path.id(), environment_.known->ids(path.domain())));
 }
 
 }  // namespace sliced::cel

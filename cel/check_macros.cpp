@@ -44,7 +44,7 @@ bool Checker::declare_variables(Node& node, const Type& range) {
       }
   }
   node.slot = declare(node.name, first);
-  if (node.has_two_variables) node.slot2 = declare(node.name2, second);
+  if (node.has_two_variables) node.slot2 = declare(node.value.text(), second);
   return true;
 }
 

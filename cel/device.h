@@ -15,9 +15,12 @@ namespace sliced::cel {
 /// domain and id are as written in the expression.
 struct Path {
   bool is_capacity = false;
-  std::string domain, id;
-  std::string key;  // "domain/id"
-  int known = -1;   // index of KnownAttributes, -1 without them
+  int known = -1;  // index of KnownAttributes, -1 without them
+  size_t domain_size = 0;
+  std::string key;  // "domain/id"; either part may contain more slashes
+
+  std::string_view domain() const { return std::string_view(key).substr(0, domain_size); }
+  std::string_view id() const { return std::string_view(key).substr(domain_size + 1); }
 };
 
 /// Known attributes with their types; any other is a mistake in the expression. Used during compilation only,

@@ -297,17 +297,20 @@ class Parser {
     if (made == nullptr) return nullptr;
     made->macro = kind;
     made->has_two_variables = variables == 2;
+    std::string_view names[2];
     for (int i = 0; i < variables; ++i) {
       const Node& variable = *args[i];
       if (variable.op != Op::kName || variable.is_absolute)
         return wrong(variable.offset, "the argument of " + std::string(name) + "() must be a simple name");
-      (i == 0 ? made->name : made->name2) = variable.name;
+      names[i] = variable.name;
     }
+    made->name = names[0];
+    if (variables == 2) made->value = Value::of(names[1]);
     const bool gathers = kind != Macro::kBind && kind != Macro::kOptMap && kind != Macro::kOptFlatMap;
-    if (gathers && (made->name == kGathered || made->name2 == kGathered))
+    if (gathers && (names[0] == kGathered || names[1] == kGathered))
       return wrong(args[0]->offset,
                    std::string(kGathered) + " is a name that " + std::string(name) + "() needs");
-    if (variables == 2 && made->name == made->name2)
+    if (variables == 2 && names[0] == names[1])
       return wrong(args[1]->offset, "the two variables of " + std::string(name) + "() have one name");
     std::vector<Node*> parts{range};
     parts.insert(parts.end(), args.begin() + variables, args.end());

@@ -12,6 +12,8 @@
 namespace sliced::cel {
 namespace {
 
+static_assert(sizeof(void*) != 8 || sizeof(Node) <= 112, "nodes are most of a program's memory");
+
 constexpr size_t kProgramBytesMax = size_t{2} << 20, kFirstBlock = 256;
 // Limit of folding: more expensive calls with constants are evaluated at run time.
 constexpr uint64_t kFoldStepsMax = 20'000;
@@ -235,10 +237,14 @@ size_t Program::locals() const { return state_->checked.locals; }
 const Type& Program::type() const { return *root().type; }
 uint64_t Program::compile_steps() const { return state_->constants.steps(); }
 size_t Program::memory() const {
+  const auto held = [](const std::string& text) { return text.capacity() + 1; };  // with its NUL
   const Checked& checked = state_->checked;
-  return sizeof(State) + state_->text.capacity() + state_->constants.arena.held() +
-         state_->tree.capacity() * sizeof(Node) + checked.paths.capacity() * sizeof(Path) +
-         checked.patterns.capacity() * (sizeof(checked.patterns[0]) + sizeof(Regex)) + state_->pattern_memory;
+  size_t out = sizeof(State) + held(state_->text) + state_->constants.arena.held() +
+               state_->tree.capacity() * sizeof(Node) + checked.paths.capacity() * sizeof(Path) +
+               checked.patterns.capacity() * (sizeof(checked.patterns[0]) + sizeof(Regex)) +
+               state_->pattern_memory;
+  for (const Path& path : checked.paths) out += held(path.key);
+  return out;
 }
 
 Value Evaluator::evaluate(const Program& program, const Activation& activation, uint64_t cost_max,

@@ -34,10 +34,11 @@ std::pair<std::string_view, std::string_view> split_key(std::string_view key, st
 
 template <class Entries>
 auto find_entry(const Entries& entries, const Path& path, std::string_view driver) {
+  using Key = std::conditional_t<std::is_same_v<Entries, kube::Attributes>, std::string_view, std::string>;
   auto at = entries.find(path.key);
   // A name with a slash has a domain of its own.
-  if (at == entries.end() && path.domain == driver && path.id.find('/') == std::string::npos)
-    at = entries.find(path.id);
+  if (at == entries.end() && path.domain() == driver && path.id().find('/') == std::string_view::npos)
+    at = entries.find(Key(path.id()));
   return at;
 }
 

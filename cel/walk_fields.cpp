@@ -54,7 +54,7 @@ Value Walk::attribute(const Node& node) {
   if (node.is_optional && !device.has(path, in_.arena)) return in_.none();
   in_.charge(1);
   auto found = device.read(path, in_.arena);
-  if (!found) return fail(node, Failure::kNoSuchKey, path.id);
+  if (!found) return fail(node, Failure::kNoSuchKey, path.id());
   return node.is_optional ? in_.some(*found) : *found;
 }
 
@@ -74,7 +74,7 @@ Value Walk::has(const Node& node, bool is_side) {
     in_.charge(3);
     in_.step(kAttributeSteps);
     const Path& path = paths_[static_cast<size_t>(node.slot)];
-    if (activation_.device->is_unknown(path)) return fail(node, Failure::kNoSuchKey, path.id);
+    if (activation_.device->is_unknown(path)) return fail(node, Failure::kNoSuchKey, path.id());
     return Value::of(activation_.device->has(path, in_.arena));
   }
   const Node& on = *node.arg_list[0];

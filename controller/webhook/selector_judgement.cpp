@@ -25,7 +25,7 @@ constexpr std::string_view kStandardDomain = "resource.kubernetes.io";
 using Known = std::map<std::string_view, AttributeType, std::less<>>;
 
 // In the domain with the driver's own name.
-Known own_attributes(const std::string& driver, const Drivers& drivers) {
+Known own_attributes(std::string_view driver, const Drivers& drivers) {
   Known out;
   if (driver == drivers.exposure) {
     for (const policy::KnownAttribute& known : policy::known_attributes())
@@ -139,31 +139,31 @@ class Selector {
   }
 
   void look_at(const cel::Path& path, const Expression& about, int32_t offset, policy::Problems& out) {
-    if (path.domain == kStandardDomain) return look_at_standard(path, about, offset, out);
-    if (!is_ours(drivers_, path.domain)) return look_at_domain(path, about, offset, out);
-    const bool is_exposures = path.domain == drivers_.exposure;
-    const Known own = own_attributes(path.domain, drivers_);
-    const bool is_others = !driver_.empty() && driver_ != path.domain;
+    if (path.domain() == kStandardDomain) return look_at_standard(path, about, offset, out);
+    if (!is_ours(drivers_, path.domain())) return look_at_domain(path, about, offset, out);
+    const bool is_exposures = path.domain() == drivers_.exposure;
+    const Known own = own_attributes(path.domain(), drivers_);
+    const bool is_others = !driver_.empty() && driver_ != path.domain();
     if (is_others) {
       if (guarded_.contains(path.key)) return;
       return add(about, offset,
                  "devices of driver " + driver_ + ", which are selected here, have no attribute " +
-                     escaped(path.key, 160) + " by themselves" + meant(driver_, path.id) +
+                     escaped(path.key, 160) + " by themselves" + meant(driver_, path.id()) +
                      "; reading it is an error, which ends the scheduler's attempt",
                  out);
     }
     // A PF in another network namespace, or on a driver without an interface, has no name.
-    if (path.domain == drivers_.sriov && path.id == "PFName" && !guarded_.contains(path.key))
+    if (path.domain() == drivers_.sriov && path.id() == "PFName" && !guarded_.contains(path.key))
       return add(
           about, offset,
           "attribute " + escaped(path.key, 160) +
               " is absent where the PF has no interface; the scheduler gives up a pod whose selector reads an absent attribute: use "
               "device.attributes[\"" +
-              path.domain + "\"].?PFName.orValue(\"\")",
+              drivers_.sriov + "\"].?PFName.orValue(\"\")",
           out);
-    if (own.contains(path.id)) return;
-    if (is_exposures && path.id.starts_with(policy::cni_attribute_id(""))) return;
-    const std::string near = nearest(path.id, ids_of(own));
+    if (own.contains(path.id())) return;
+    if (is_exposures && path.id().starts_with(policy::cni_attribute_id(""))) return;
+    const std::string near = nearest(path.id(), ids_of(own));
     const std::string elsewhere = near.empty() ? meant_elsewhere(path) : "";
     // If the attribute is absent the selector is false without an error. A misspelled name still is a
     // mistake.
@@ -185,18 +185,18 @@ class Selector {
   // Looks for the same id in another domain of the driver, or of the other driver.
   std::string meant_elsewhere(const cel::Path& path) const {
     const auto suggest = [&](const std::string& domain) {
-      return "; did you mean device.attributes[\"" + domain + "\"]." + path.id + "?";
+      return "; did you mean device.attributes[\"" + domain + "\"]." + std::string(path.id()) + "?";
     };
-    if (standard_attributes().contains(path.id)) return suggest(std::string(kStandardDomain));
-    const std::string& other = path.domain == drivers_.exposure ? drivers_.sriov : drivers_.exposure;
-    return own_attributes(other, drivers_).contains(path.id) ? suggest(other) : "";
+    if (standard_attributes().contains(path.id())) return suggest(std::string(kStandardDomain));
+    const std::string& other = path.domain() == drivers_.exposure ? drivers_.sriov : drivers_.exposure;
+    return own_attributes(other, drivers_).contains(path.id()) ? suggest(other) : "";
   }
 
   void look_at_standard(const cel::Path& path, const Expression& about, int32_t offset,
                         policy::Problems& out) const {
     const Known known = standard_attributes();
-    if (known.contains(path.id)) return;
-    const std::string near = nearest(path.id, ids_of(known));
+    if (known.contains(path.id())) return;
+    const std::string near = nearest(path.id(), ids_of(known));
     if (near.empty()) return;  // Kubernetes may define more attributes than our devices have
     add(about, offset,
         "no device has the attribute " + escaped(path.key, 160) + "; did you mean " + near +
@@ -207,11 +207,11 @@ class Selector {
   // Warns of a domain that resembles one of ours. Domains of other drivers are not checked.
   void look_at_domain(const cel::Path& path, const Expression& about, int32_t offset,
                       policy::Problems& out) const {
-    const std::string near = nearest(path.domain, {drivers_.sriov, drivers_.exposure, kStandardDomain});
+    const std::string near = nearest(path.domain(), {drivers_.sriov, drivers_.exposure, kStandardDomain});
     if (near.empty()) return;
     add(about, offset,
-        "no device has attributes of the domain " + in_quotes(path.domain, 160) + "; did you mean \"" + near +
-            "\"?; reading one is an error, which ends the scheduler's attempt",
+        "no device has attributes of the domain " + in_quotes(path.domain(), 160) + "; did you mean \"" +
+            near + "\"?; reading one is an error, which ends the scheduler's attempt",
         out);
   }
 
@@ -220,10 +220,10 @@ class Selector {
     if (node.op != cel::Op::kAttribute || node.slot < 0) return std::nullopt;
     const cel::Path& path = program_.paths()[static_cast<size_t>(node.slot)];
     if (path.is_capacity) return std::nullopt;
-    const Known known = path.domain == kStandardDomain   ? standard_attributes()
-                        : is_ours(drivers_, path.domain) ? own_attributes(path.domain, drivers_)
-                                                         : Known();
-    const auto at = known.find(path.id);
+    const Known known = path.domain() == kStandardDomain   ? standard_attributes()
+                        : is_ours(drivers_, path.domain()) ? own_attributes(path.domain(), drivers_)
+                                                           : Known();
+    const auto at = known.find(path.id());
     if (at == known.end()) return std::nullopt;
     return std::pair(&path, at->second);
   }

@@ -73,18 +73,19 @@ DeviceNames::DeviceNames(const std::vector<SlicePtr>& slices, const std::set<std
 std::optional<Misread> DeviceNames::find(const std::string& expression, Selectors& selectors) const {
   for (const cel::Path& path : selectors.paths_of(expression)) {
     const auto& all = path.is_capacity ? capacities_ : attributes_;
-    const auto of = all.find(path.domain);
-    Misread out{.wrong = path.id};
+    const std::string domain(path.domain()), id(path.id());
+    const auto of = all.find(domain);
+    Misread out{.wrong = id};
     if (of != all.end()) {
-      if (of->second.contains(path.id)) continue;
-      out.right = nearest_of(path.id, of->second);
+      if (of->second.contains(id)) continue;
+      out.right = nearest_of(id, of->second);
     } else {
       std::set<std::string> domains;
-      for (const auto& [domain, names] : all)
-        if (names.contains(path.id)) domains.insert(domain);
-      out.wrong = path.domain;
+      for (const auto& [other, names] : all)
+        if (names.contains(id)) domains.insert(other);
+      out.wrong = domain;
       out.is_domain = true;
-      out.right = nearest_of(path.domain, domains);
+      out.right = nearest_of(domain, domains);
     }
     if (out.right.empty()) continue;
     out.corrected = with_name(expression, out.wrong, out.right, out.is_domain);

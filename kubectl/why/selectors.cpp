@@ -24,17 +24,17 @@ size_t end_of_literal(std::string_view text, size_t begin) {
 // Returns "domain/id is "b"" for the entry's value.
 std::string found_at(const cel::Path& path, const Candidate& candidate) {
   const kube::ResourceSlice& slice = candidate.slice->common;
-  const std::string key = path.domain == slice.driver ? path.id : path.key;
+  const std::string id(path.id()), key = path.domain() == slice.driver ? id : path.key;
   if (path.is_capacity) {
     for (const auto& name : {path.key, key})
       if (const auto found = candidate.device->capacity.find(name); found != candidate.device->capacity.end())
-        return path.id + " is " + found->second.value.text();
+        return id + " is " + found->second.value.text();
     return "there is no capacity " + path.key;
   }
   for (const auto& name : {path.key, key})
     if (const auto found = candidate.device->attributes.find(name);
         found != candidate.device->attributes.end())
-      return path.id + " is " + kube::describe_attribute(found->second);
+      return id + " is " + kube::describe_attribute(found->second);
   return "there is no " + path.key;
 }
 
