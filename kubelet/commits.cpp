@@ -34,9 +34,7 @@ void Commits::begin() {
     batch->done.push_back(std::move(one.done));
     batch->filed.push_back(std::move(one.filed));
   }
-  const auto work = [batch, host = host_] {
-    for (const FileChange& change : batch->changes) batch->results.push_back(host->apply(change));
-  };
+  const auto work = [batch, host = host_] { batch->results = host->apply(batch->changes); };
   job_ = executor_.run(work, Millis{0}, [this, batch](bool finished) {
     if (!finished) batch->results.assign(batch->done.size(), Result<Unit>(not_begun()));
     for (size_t i = 0; i < batch->filed.size(); ++i)

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <set>
+#include <span>
 #include <thread>
 
 #include "hotplug/netlink_monitor.h"
@@ -93,6 +94,34 @@ Result<Unit> write_attribute(const std::string& path, std::string_view text) {
 std::string inode_of(const std::string& path) {
   struct stat found{};
   return ::stat(("/" + path).c_str(), &found) == 0 ? std::to_string(found.st_ino) : "";
+}
+
+// Returns how many of the first changes can be applied together, at least one. Together, all files are written before any
+// is removed. So a change that writes a file which an earlier one removes is not applied with that one.
+size_t together(std::span<const FileChange> changes) {
+  constexpr size_t kOpenMax = 256;  // files that are open at a time, unless a single change has more
+  std::set<std::pair<std::string, std::string>> removed;
+  size_t files = 0;
+  for (size_t i = 0; i < changes.size(); ++i) {
+    const FileChange& change = changes[i];
+    files += change.specs.size() + change.infos.size() + change.original_macs.size() +
+             change.original_settings.size();
+    const auto was_removed = [&](const std::string& kind, const std::string& name) {
+      return removed.contains({kind, name});
+    };
+    bool is_together = files <= kOpenMax;
+    for (const auto& [spec, id] : change.specs) is_together &= !was_removed(spec.kind, id);
+    for (const DeviceInfo& one : change.infos) is_together &= !was_removed("info", one.path);
+    for (const OriginalMac& one : change.original_macs) is_together &= !was_removed("mac", one.pci);
+    for (const OriginalSettings& one : change.original_settings)
+      is_together &= !was_removed("settings", one.device);
+    if (!is_together && i > 0) return i;
+    for (const auto& [kind, id] : change.removed_specs) removed.emplace(kind, id);
+    for (const std::string& path : change.removed_infos) removed.emplace("info", path);
+    for (const std::string& pci : change.removed_original_macs) removed.emplace("mac", pci);
+    for (const std::string& device : change.removed_original_settings) removed.emplace("settings", device);
+  }
+  return changes.size();
 }
 
 }  // namespace
@@ -811,11 +840,55 @@ Result<Unit> NodeHost::remove_temporaries(const std::vector<std::string>& driver
   return removed ? Result<Unit>(Unit{}) : std::move(removed.error());
 }
 
-Result<Unit> NodeHost::apply(const FileChange& change) const {
-  for (const OriginalMac& one : change.original_macs)
-    if (auto written = original_macs_.write(one); !written) return written;
-  for (const OriginalSettings& one : change.original_settings)
-    if (auto written = original_settings_.write(one); !written) return written;
+std::vector<Result<Unit>> NodeHost::apply(const std::vector<FileChange>& changes) const {
+  std::vector<Result<Unit>> out;
+  for (size_t next = 0; next < changes.size();) {
+    const size_t count = together(std::span(changes).subspan(next));
+    for (auto& result : apply_together(std::span(changes).subspan(next, count)))
+      out.push_back(std::move(result));
+    next += count;
+  }
+  return out;
+}
+
+std::vector<Result<Unit>> NodeHost::apply_together(std::span<const FileChange> changes) const {
+  std::vector<Result<Unit>> out(changes.size(), Unit{});
+  const auto write = [&](auto files_of) {
+    std::vector<std::vector<reactor::DurableFile>> sets(changes.size());
+    for (size_t i = 0; i < changes.size(); ++i) {
+      if (!out[i]) continue;
+      if (auto files = files_of(changes[i]))
+        sets[i] = *std::move(files);
+      else
+        out[i] = std::move(files.error());
+    }
+    const auto written = reactor::write_each_durably(sets);
+    for (size_t i = 0; i < changes.size(); ++i)
+      if (out[i]) out[i] = written[i];
+  };
+  write([this](const FileChange& change) { return original_files(change); });
+  write([this](const FileChange& change) { return spec_files(change); });
+  for (size_t i = 0; i < changes.size(); ++i)
+    if (out[i]) out[i] = apply_rest(changes[i]);
+  return out;
+}
+
+Result<std::vector<reactor::DurableFile>> NodeHost::original_files(const FileChange& change) const {
+  std::vector<reactor::DurableFile> files;
+  for (const OriginalMac& one : change.original_macs) {
+    auto file = original_macs_.file_of(one);
+    if (!file) return std::move(file.error());
+    files.push_back(*std::move(file));
+  }
+  for (const OriginalSettings& one : change.original_settings) {
+    auto file = original_settings_.file_of(one);
+    if (!file) return std::move(file.error());
+    files.push_back(*std::move(file));
+  }
+  return files;
+}
+
+Result<std::vector<reactor::DurableFile>> NodeHost::spec_files(const FileChange& change) const {
   std::vector<reactor::DurableFile> files;
   for (const auto& [spec, id] : change.specs) {
     auto file = specs_.file_of(spec, id);
@@ -823,7 +896,10 @@ Result<Unit> NodeHost::apply(const FileChange& change) const {
     files.push_back(*std::move(file));
   }
   for (const DeviceInfo& info : change.infos) files.push_back({info.path, info.text});
-  if (auto written = reactor::write_durably(files); !written) return written;
+  return files;
+}
+
+Result<Unit> NodeHost::apply_rest(const FileChange& change) const {
   for (const auto& [kind, id] : change.removed_specs)
     if (auto removed = store_of(kind).remove(kind, id); !removed) return removed;
   for (const std::string& path : change.removed_infos)

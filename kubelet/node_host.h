@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "kubelet/vf_mac.h"
 #include "kubelet/vf_settings.h"
 #include "reactor/base/time.h"
+#include "reactor/durable_file.h"
 
 namespace sliced::kubelet {
 
@@ -78,7 +80,7 @@ class NodeHost final : public Host {
   Result<std::string> user_of(const PreparedClaim& claim) const override;
   Result<Unit> remove_temporaries(const std::vector<std::string>& drivers,
                                   const std::string& device_info_directory) const override;
-  Result<Unit> apply(const FileChange& change) const override;
+  std::vector<Result<Unit>> apply(const std::vector<FileChange>& changes) const override;
   Result<Unit> write_checkpoint(const std::string& text) const override;
   Result<std::string> read_checkpoint() const override;
   Result<std::string> read_peer_checkpoint() const override;
@@ -155,6 +157,12 @@ class NodeHost final : public Host {
   // Rebinds with driver_override, the driver's unbind and drivers_probe
   // (Documentation/ABI/testing/sysfs-bus-pci). "": the driver that the kernel chooses.
   Result<Unit> rebind(const std::string& pci, const std::string& driver) const;
+  // Writes the files of all changes together, then applies the rest of each. Requires: no change writes a file that an
+  // earlier one removes.
+  std::vector<Result<Unit>> apply_together(std::span<const FileChange> changes) const;
+  Result<std::vector<reactor::DurableFile>> original_files(const FileChange& change) const;
+  Result<std::vector<reactor::DurableFile>> spec_files(const FileChange& change) const;
+  Result<Unit> apply_rest(const FileChange& change) const;  // all but the two above
   Result<Unit> apply_metadata(const FileChange& change) const;
 
   const std::shared_ptr<const hotplug::HostView> view_;

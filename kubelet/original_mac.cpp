@@ -7,7 +7,6 @@
 #include "kubelet/mac_requests.h"
 #include "kubelet/prepared.h"
 #include "reactor/base/text.h"
-#include "reactor/durable_file.h"
 
 namespace sliced::kubelet {
 namespace {
@@ -92,9 +91,15 @@ Result<std::vector<OriginalMac>> OriginalMacFiles::read() const {
 }
 
 Result<Unit> OriginalMacFiles::write(const OriginalMac& value) const {
-  const auto path = path_of(value.pci);
-  if (!path) return path.error();
-  return reactor::write_durably(*path, encode_original_mac(value), 0600);
+  auto file = file_of(value);
+  if (!file) return std::move(file.error());
+  return reactor::write_durably({*std::move(file)});
+}
+
+Result<reactor::DurableFile> OriginalMacFiles::file_of(const OriginalMac& value) const {
+  auto path = path_of(value.pci);
+  if (!path) return std::move(path.error());
+  return reactor::DurableFile{*std::move(path), encode_original_mac(value), 0600};
 }
 
 Result<Unit> OriginalMacFiles::remove(const std::string& pci) const {

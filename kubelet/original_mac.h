@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "reactor/base/result.h"
+#include "reactor/durable_file.h"
 
 namespace sliced::kubelet {
 
@@ -54,6 +55,8 @@ class OriginalMacFiles {
   Result<std::vector<OriginalMac>> read() const;
   /// Writes and syncs. Errors: kInvalid for a text that is not a PCI address, kDenied, kIo.
   Result<Unit> write(const OriginalMac& value) const;
+  /// Returns the file without writing it, for callers that write several at a time.
+  Result<reactor::DurableFile> file_of(const OriginalMac& value) const;
   /// A missing file is not an error.
   Result<Unit> remove(const std::string& pci) const;
   /// Removes temporary files that a killed writer left. Requires: no writer runs.

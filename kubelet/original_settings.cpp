@@ -7,7 +7,6 @@
 #include "kubelet/hardware.h"
 #include "kubelet/vf_settings.h"
 #include "reactor/base/text.h"
-#include "reactor/durable_file.h"
 
 namespace sliced::kubelet {
 namespace {
@@ -242,9 +241,15 @@ Result<std::vector<OriginalSettings>> OriginalSettingsFiles::read() const {
 }
 
 Result<Unit> OriginalSettingsFiles::write(const OriginalSettings& value) const {
-  const auto path = path_of(value.device);
-  if (!path) return path.error();
-  return reactor::write_durably(*path, encode_original_settings(value), 0600);
+  auto file = file_of(value);
+  if (!file) return std::move(file.error());
+  return reactor::write_durably({*std::move(file)});
+}
+
+Result<reactor::DurableFile> OriginalSettingsFiles::file_of(const OriginalSettings& value) const {
+  auto path = path_of(value.device);
+  if (!path) return std::move(path.error());
+  return reactor::DurableFile{*std::move(path), encode_original_settings(value), 0600};
 }
 
 Result<Unit> OriginalSettingsFiles::remove(const std::string& device) const {

@@ -15,6 +15,7 @@
 #include "kubelet/vf_settings.h"
 #include "policy/not_returned.h"
 #include "reactor/base/result.h"
+#include "reactor/durable_file.h"
 
 namespace sliced::kubelet {
 
@@ -104,6 +105,8 @@ class OriginalSettingsFiles {
   Result<std::vector<OriginalSettings>> read() const;
   /// Writes and syncs. Errors: kInvalid for a text that names no device, kDenied, kIo.
   Result<Unit> write(const OriginalSettings& value) const;
+  /// Returns the file without writing it, for callers that write several at a time.
+  Result<reactor::DurableFile> file_of(const OriginalSettings& value) const;
   /// A missing file is not an error.
   Result<Unit> remove(const std::string& device) const;
   /// Removes temporary files that a killed writer left. Requires: no writer runs.

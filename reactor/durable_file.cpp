@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <set>
 #include <utility>
@@ -70,53 +71,78 @@ Result<Descriptor> write_temporary(const std::string& path, std::string_view tex
   return file;
 }
 
-// One temporary file a path.
-std::vector<DurableFile> last_of_each(const std::vector<DurableFile>& files) {
-  std::vector<DurableFile> out;
-  for (const DurableFile& file : files) {
-    std::erase_if(out, [&](const DurableFile& before) { return before.path == file.path; });
-    out.push_back(file);
-  }
+using FileSets = std::vector<std::vector<DurableFile>>;
+
+// A temporary file: the last one of all sets with its path.
+struct Unnamed {
+  const DurableFile* file = nullptr;
+  std::set<size_t> sets;  // that have the path
+  Descriptor temporary;
+};
+
+std::vector<Unnamed> last_of_each(const FileSets& sets) {
+  std::vector<Unnamed> out;
+  std::map<std::string_view, size_t> places;
+  for (size_t set = 0; set < sets.size(); ++set)
+    for (const DurableFile& file : sets[set]) {
+      const auto [place, is_new] = places.emplace(file.path, out.size());
+      if (is_new) out.emplace_back();
+      Unnamed& one = out[place->second];
+      one.file = &file;
+      one.sets.insert(set);
+    }
   return out;
 }
 
-// All of them, before any has its name.
-Result<Unit> write_temporaries(const std::vector<DurableFile>& files) {
-  std::vector<Descriptor> open;
-  for (const DurableFile& file : files) {
-    if (auto made = make_directory(directory_of(file.path)); !made) return made;
-    auto written = write_temporary(temporary_of(file.path), file.text, file.mode);
-    if (!written) return std::move(written.error());
-    // A hint: where it is not known, the fsync that follows does it all.
-    (void)::sync_file_range(written->get(), 0, 0, SYNC_FILE_RANGE_WRITE);
-    open.push_back(*std::move(written));
-  }
-  for (size_t i = 0; i < files.size(); ++i)
-    if (::fsync(open[i].get()) != 0) return failed("sync", temporary_of(files[i].path));
-  return Unit{};
-}
-
-Result<Unit> name_all(const std::vector<DurableFile>& files) {
-  std::set<std::string> directories;
-  for (const DurableFile& file : files) {
-    if (::rename(temporary_of(file.path).c_str(), file.path.c_str()) != 0)
-      return failed("rename into", file.path);
-    directories.insert(directory_of(file.path));
-  }
-  for (const std::string& directory : directories)
-    if (auto synced = sync_directory(directory); !synced) return synced;
+Result<Unit> write_temporary(Unnamed& one) {
+  const DurableFile& file = *one.file;
+  if (auto made = make_directory(directory_of(file.path)); !made) return made;
+  auto written = write_temporary(temporary_of(file.path), file.text, file.mode);
+  if (!written) return std::move(written.error());
+  one.temporary = *std::move(written);
+  // A hint: where it is not known, the fsync that follows does it all.
+  (void)::sync_file_range(one.temporary.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
   return Unit{};
 }
 
 }  // namespace
 
-Result<Unit> write_durably(const std::vector<DurableFile>& wanted) {
-  const std::vector<DurableFile> files = last_of_each(wanted);
-  auto written = write_temporaries(files);
-  if (written) written = name_all(files);
-  if (!written)
-    for (const DurableFile& file : files) ::unlink(temporary_of(file.path).c_str());
-  return written;
+std::vector<Result<Unit>> write_each_durably(const FileSets& sets) {
+  std::vector<Result<Unit>> results(sets.size(), Unit{});
+  std::vector<Unnamed> files = last_of_each(sets);
+  const auto is_wanted = [&](const Unnamed& one) {
+    return std::any_of(one.sets.begin(), one.sets.end(), [&](size_t set) { return results[set].ok(); });
+  };
+  const auto note = [&](const Unnamed& one, const Result<Unit>& result) {
+    for (const size_t set : one.sets)
+      if (!result && results[set]) results[set] = result;
+  };
+  for (Unnamed& one : files)
+    if (is_wanted(one)) note(one, write_temporary(one));
+  for (const Unnamed& one : files)
+    if (is_wanted(one) && ::fsync(one.temporary.get()) != 0)
+      note(one, failed("sync", temporary_of(one.file->path)));
+  std::map<std::string, std::vector<const Unnamed*>> by_directory;
+  for (const Unnamed& one : files) {
+    const std::string& path = one.file->path;
+    const std::string temporary = temporary_of(path);
+    if (!is_wanted(one)) {
+      ::unlink(temporary.c_str());
+    } else if (::rename(temporary.c_str(), path.c_str()) != 0) {
+      note(one, failed("rename into", path));
+      ::unlink(temporary.c_str());
+    } else {
+      by_directory[directory_of(path)].push_back(&one);
+    }
+  }
+  for (const auto& [directory, named] : by_directory)
+    if (const auto synced = sync_directory(directory); !synced)
+      for (const Unnamed* one : named) note(*one, synced);
+  return results;
+}
+
+Result<Unit> write_durably(const std::vector<DurableFile>& files) {
+  return write_each_durably({files}).front();
 }
 
 Result<Unit> write_durably(const std::string& path, std::string_view text, unsigned mode) {
@@ -160,8 +186,10 @@ Result<size_t> remove_temporaries(const std::string& directory,
     errno = 0;
   }
   if (errno != 0) return failed("list", directory);
+  const int listed = ::dirfd(open.get());
+  if (listed < 0) return failed("list", directory);
   for (const std::string& name : found)
-    if (::unlinkat(::dirfd(open.get()), name.c_str(), 0) != 0 && errno != ENOENT)
+    if (::unlinkat(listed, name.c_str(), 0) != 0 && errno != ENOENT)
       return failed("remove", directory + "/" + name);
   return found.size();
 }

@@ -28,6 +28,9 @@ struct DurableFile {
 /// and synced, so that a full disk changes nothing; a power failure between renames may leave the first ones
 /// only.
 Result<Unit> write_durably(const std::vector<DurableFile>& files);
+/// The same for several sets of files. Returns the result of each set: one that fails does not affect the others. Each
+/// directory is synced once for all sets. One descriptor is open for each path.
+std::vector<Result<Unit>> write_each_durably(const std::vector<std::vector<DurableFile>>& sets);
 
 /// Creates or replaces the file atomically without syncing: readers find the old or the new text, also after
 /// this process was killed. After a power failure the file may be missing, empty, or old.

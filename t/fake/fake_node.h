@@ -34,7 +34,8 @@ struct FakeNode {
   std::optional<std::string> checkpoint, peer_checkpoint, aside;
   kubelet::OriginalMacs original_macs;  // files
   kubelet::OriginalSettingsByDevice original_settings;
-  size_t checkpoint_writes = 0;
+  size_t checkpoint_writes = 0,
+         applications = 0;               // calls of write_checkpoint() and apply() that were not killed
   size_t unreadable_times = 0;           // the checkpoint, from now on
   std::optional<std::string> user = "";  // who may use what is prepared; nullopt: it cannot be seen
   std::vector<std::string> steps;        // "bind 0000:03:00.2"
@@ -154,7 +155,16 @@ class FakeHost final : public kubelet::Host {
     if (auto error = node_.step("remove temporaries")) return *error;
     return Unit{};
   }
-  Result<Unit> apply(const kubelet::FileChange& change) const override {
+  // The files of all changes together, as kubelet::NodeHost.
+  std::vector<Result<Unit>> apply(const std::vector<kubelet::FileChange>& changes) const override {
+    std::vector<Result<Unit>> out(changes.size(), Unit{});
+    for (const auto part : {&FakeHost::write_originals, &FakeHost::write_specs, &FakeHost::apply_rest})
+      for (size_t i = 0; i < changes.size(); ++i)
+        if (out[i]) out[i] = (this->*part)(changes[i]);
+    ++node_.applications;
+    return out;
+  }
+  Result<Unit> write_originals(const kubelet::FileChange& change) const {
     for (const kubelet::OriginalMac& one : change.original_macs) {
       if (auto error = node_.step("original " + one.pci)) return *error;
       node_.original_macs.insert_or_assign(one.pci, one);
@@ -163,16 +173,22 @@ class FakeHost final : public kubelet::Host {
       if (auto error = node_.step("original settings " + one.device)) return *error;
       node_.original_settings.insert_or_assign(one.device, one);
     }
+    return Unit{};
+  }
+  Result<Unit> write_specs(const kubelet::FileChange& change) const {
     for (const auto& file : change.specs) {
       if (auto error = node_.step("spec " + file.id)) return *error;
       if (auto text = cdi::encode_spec(file.spec); !text) return text.error();
       node_.specs[{file.spec.kind, file.id}] = file.spec;
     }
+    for (const auto& info : change.infos) node_.infos[info.path] = info.text;
+    return Unit{};
+  }
+  Result<Unit> apply_rest(const kubelet::FileChange& change) const {
     for (const auto& [kind, id] : change.removed_specs) {
       if (auto error = node_.step("remove " + id)) return *error;
       node_.specs.erase({kind, id});
     }
-    for (const auto& info : change.infos) node_.infos[info.path] = info.text;
     for (const std::string& path : change.removed_infos) node_.infos.erase(path);
     for (const auto& one : change.metadata) {
       if (auto error = node_.step("metadata " + one.request)) return *error;

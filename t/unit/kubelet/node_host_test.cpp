@@ -17,6 +17,7 @@
 #include "kubelet/vf_of_pf.h"
 #include "t/fixture/golden.h"
 #include "t/fixture/infiniband.h"
+#include "t/fixture/syncs.h"
 #include "t/fixture/sysfs_tree.h"
 
 namespace sliced::kubelet {
@@ -96,8 +97,18 @@ class NodeHostTest : public testing::Test {
         {.cdi_root = root_ + "/cdi",
          .checkpoint = root_ + "/plugins/sliced-checkpoint.json",
          .peer_checkpoint = root_ + "/plugins/checkpoint.json",
+         .original_macs = root_ + "/plugins/macs",
          .original_settings = root_ + "/plugins/settings",
          .plugins = root_ + "/plugins"}};
+  }
+  Result<Unit> apply(const FileChange& change) { return host().apply({change}).front(); }
+  // Of a claim with one device: an original, a spec and a device info.
+  FileChange change_of(int number) const {
+    const std::string n = std::to_string(number), pci = "0000:03:00." + n;
+    const cdi::Spec spec{.kind = "a.b/vf", .devices = {{"d", {.env = {"A=" + n}}}}};
+    return {.specs = {{spec, "uid-" + n}},
+            .infos = {{root_ + "/dp/" + n + ".json", "{}"}},
+            .original_macs = {{pci, "0000:03:00.0", "boot-1", std::string(kNoMac)}}};
   }
   Result<Unit> write(const std::string& path, std::string_view text) {
     writes_.push_back(path.substr(path.rfind('/') + 1) + "=" + std::string(trim(text)));
@@ -1155,18 +1166,18 @@ TEST_F(NodeHostTest, NamesAMissingIommu) {
 
 TEST_F(NodeHostTest, WritesAndRemovesFiles) {
   const cdi::Spec spec{.kind = "a.b/vf", .devices = {{"d", {.env = {"A=1"}}}}};
-  ASSERT_TRUE(host().apply({.specs = {{spec, "uid"}}, .infos = {{root_ + "/dp/x.json", "{}"}}}));
+  ASSERT_TRUE(apply({.specs = {{spec, "uid"}}, .infos = {{root_ + "/dp/x.json", "{}"}}}));
   EXPECT_EQ(host().spec_ids("a.b/vf").value(), std::vector<std::string>{"uid"});
   EXPECT_EQ(host().read_spec("a.b/vf", "uid").value(), spec);
   EXPECT_TRUE(fs::exists(root_ + "/dp/x.json"));
-  ASSERT_TRUE(host().apply({.removed_specs = {{"a.b/vf", "uid"}}, .removed_infos = {root_ + "/dp/x.json"}}));
+  ASSERT_TRUE(apply({.removed_specs = {{"a.b/vf", "uid"}}, .removed_infos = {root_ + "/dp/x.json"}}));
   EXPECT_TRUE(host().spec_ids("a.b/vf")->empty());
   EXPECT_FALSE(fs::exists(root_ + "/dp/x.json"));
 
   // A directory where nothing can be written says which, whoever asks.
   fs::remove_all(root_ + "/cdi");
   std::ofstream(root_ + "/cdi") << "no directory";
-  const auto written = host().apply({.specs = {{spec, "uid"}}});
+  const auto written = apply({.specs = {{spec, "uid"}}});
   ASSERT_FALSE(written);
   EXPECT_NE(written.error().what.find(root_ + "/cdi"), std::string::npos) << written.error().what;
 
@@ -1177,6 +1188,53 @@ TEST_F(NodeHostTest, WritesAndRemovesFiles) {
   const std::string aside = host().set_checkpoint_aside().value();
   EXPECT_TRUE(fs::exists(aside));
   EXPECT_EQ(host().read_checkpoint().error().code, Errc::kNotFound);
+}
+
+// Red when each claim's files are written for themselves: 6 syncs for each.
+TEST_F(NodeHostTest, SyncsEachDirectoryOnceForAllChanges) {
+  std::vector<FileChange> changes;
+  for (const int i : {2, 3, 4, 5}) changes.push_back(change_of(i));
+  const int before = fixture::syncs();
+  for (const auto& applied : host().apply(changes)) EXPECT_TRUE(applied);
+  EXPECT_EQ(fixture::syncs() - before, 4 * 3 + 3) << "each file, and originals, cdi and dp";
+  EXPECT_EQ(host().spec_ids("a.b/vf")->size(), 4u);
+  EXPECT_EQ(host().read_original_macs()->size(), 4u);
+}
+
+TEST_F(NodeHostTest, AFailedChangeDoesNotAffectTheOthers) {
+  std::vector<FileChange> changes = {change_of(2), change_of(3), change_of(4), change_of(5)};
+  changes[1].original_macs[0].pci = "no address";
+  changes[2].infos[0].path = root_ + "/cdi/dp/x.json";  // below a file
+  fs::create_directories(root_ + "/cdi");
+  std::ofstream(root_ + "/cdi/dp") << "no directory";
+  const auto applied = host().apply(changes);
+  EXPECT_TRUE(applied[0]);
+  EXPECT_FALSE(applied[1]);
+  EXPECT_FALSE(applied[2]);
+  EXPECT_TRUE(applied[3]);
+  EXPECT_EQ(host().spec_ids("a.b/vf").value(), (std::vector<std::string>{"uid-2", "uid-5"}));
+  for (const auto& entry : fs::recursive_directory_iterator(root_))
+    EXPECT_NE(entry.path().extension(), ".tmp") << entry.path();
+}
+
+// Red when all removals come after all writes: the last state of each file would be that of the removal.
+TEST_F(NodeHostTest, AppliesChangesAsIfOneAfterTheOther) {
+  const FileChange wanted = change_of(2);
+  const FileChange removal{.removed_specs = {{"a.b/vf", "uid-2"}},
+                           .removed_infos = {wanted.infos[0].path},
+                           .removed_original_macs = {wanted.original_macs[0].pci}};
+  const auto is_there = [&] {
+    const bool has_spec = !host().spec_ids("a.b/vf")->empty();
+    EXPECT_EQ(fs::exists(wanted.infos[0].path), has_spec);
+    EXPECT_EQ(!host().read_original_macs()->empty(), has_spec);
+    return has_spec;
+  };
+  for (const auto& applied : host().apply({wanted, removal})) ASSERT_TRUE(applied);
+  EXPECT_FALSE(is_there());
+  for (const auto& applied : host().apply({wanted, removal, wanted})) ASSERT_TRUE(applied);
+  EXPECT_TRUE(is_there());
+  for (const auto& applied : host().apply({removal, wanted, removal})) ASSERT_TRUE(applied);
+  EXPECT_FALSE(is_there());
 }
 
 // A claim may be taken back while its machine runs on, as after a forced deletion. Red when the machine's address changes

@@ -989,6 +989,7 @@ TEST_F(PreparerTest, FiftyConcurrentClaimsSyncAFewTimes) {
   settle();
   EXPECT_EQ(good, 50u);
   EXPECT_LE(node.checkpoint_writes, 10u);
+  EXPECT_LE(node.applications, 10u) << "files are synced together";
   EXPECT_EQ(decode_checkpoint(*node.checkpoint).value().claims.size(), 50u);
 }
 
@@ -1037,6 +1038,50 @@ TEST_F(PreparerTest, CompletesWhenKilledAtAnyStep) {
           EXPECT_TRUE(preparer->idle());
         });
   }
+}
+
+// Their files are written together.
+TEST_F(PreparerTest, CompletesSeveralClaimsWhenKilledAtAnyStep) {
+  bool is_killed = true;
+  for (size_t step = 0; is_killed && !HasFatalFailure(); ++step) {
+    SCOPED_TRACE("step " + std::to_string(step));
+    std::vector<ClaimText> texts;
+    std::vector<PrepareRequest> requests;
+    for (const int i : {2, 3, 4}) {
+      texts.push_back(put(claim(i, "0000-03-00-" + std::to_string(i), {config({{"driver", "vfio-pci"}})})));
+      requests.push_back(request(texts.back()));
+    }
+    is_killed = kill_before(step, true, requests);
+    run();
+    for (const ClaimText& text : texts) {
+      EXPECT_EQ(prepare(text)->error, "");
+      EXPECT_TRUE(has_spec(request(text).uid));
+    }
+    EXPECT_EQ(charged.size(), 3u);
+    for (const PrepareRequest& one : requests) EXPECT_EQ(unprepare(one), "");
+    for (const char* pci : {"0000:03:00.2", "0000:03:00.3", "0000:03:00.4"})
+      EXPECT_EQ(driver_of(pci), "igbvf");
+    EXPECT_TRUE(node.specs.empty());
+  }
+}
+
+TEST_F(PreparerTest, AFailedFileOfABatchFailsOneClaim) {
+  std::map<std::string, std::string> errors;
+  std::string failing;
+  node.on_step = [&](const std::string& step) {
+    return step == failing ? std::optional(Error{Errc::kIo, "No space left"}) : std::nullopt;
+  };
+  for (const int i : {2, 3, 4}) {
+    const ClaimText text = put(claim(i, "0000-03-00-" + std::to_string(i)));
+    if (i == 3) failing = "spec " + request(text).uid;
+    preparer->prepare(kSriov, request(text),
+                      [&errors, name = text.name](PrepareAnswer answer) { errors[name] = answer.error; });
+  }
+  settle();
+  EXPECT_EQ(errors.size(), 3u);
+  EXPECT_EQ(errors["claim-2"] + errors["claim-4"], "");
+  EXPECT_NE(errors["claim-3"].find("No space left"), std::string::npos) << errors["claim-3"];
+  EXPECT_EQ(charged.size(), 2u);
 }
 
 // The pod is gone by then, so that the kubelet takes the claim back and does not ask for it again. Red when the binding is on no

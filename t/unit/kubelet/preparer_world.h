@@ -111,24 +111,26 @@ class PreparerWorld : public testing::Test {
     settle();
     return *problem;
   }
-  // Begins a prepare, or an unprepare, and kills the daemon before the call's step number `step` (0: the first). Returns
-  // whether it was killed; a call of fewer steps completes.
-  bool kill_before(size_t step, bool is_prepare, const PrepareRequest& claim) {
+  // Begins a prepare, or an unprepare, of each claim and kills the daemon before step number `step` of these calls (0: the
+  // first). Returns whether it was killed; calls of fewer steps complete.
+  bool kill_before(size_t step, bool is_prepare, const std::vector<PrepareRequest>& claims) {
     const size_t from = node.steps.size();
-    bool is_killed = false, is_answered = false;
+    bool is_killed = false;
+    size_t answered = 0;
     node.on_step = [&](const std::string&) -> std::optional<Error> {
       if (node.steps.size() - from <= step) return std::nullopt;
       is_killed = true;
       fake::abandon(fake::Abandoned::kHangs);
     };
-    if (is_prepare)
-      preparer->prepare(kSriov, claim, [&](PrepareAnswer) { is_answered = true; });
-    else
-      preparer->unprepare(kSriov, claim, [&](const std::string&) { is_answered = true; });
+    for (const PrepareRequest& claim : claims)
+      if (is_prepare)
+        preparer->prepare(kSriov, claim, [&](PrepareAnswer) { ++answered; });
+      else
+        preparer->unprepare(kSriov, claim, [&](const std::string&) { ++answered; });
     settle();
     node.on_step = nullptr;
     // What follows an answer is killed, too.
-    EXPECT_TRUE(is_answered || is_killed) << "a call ends with an answer, or is killed";
+    EXPECT_TRUE(answered == claims.size() || is_killed) << "a call ends with an answer, or is killed";
     preparer.reset();
     return is_killed;
   }
@@ -142,7 +144,7 @@ class PreparerWorld : public testing::Test {
     for (; is_killed && !HasFatalFailure(); ++step) {
       SCOPED_TRACE((is_prepare ? "prepare, step " : "unprepare, step ") + std::to_string(step));
       const PrepareRequest claim = before();
-      is_killed = kill_before(step, is_prepare, claim);
+      is_killed = kill_before(step, is_prepare, {claim});
       after(claim);
     }
     EXPECT_GT(step, 3u) << "a call has more steps than these";

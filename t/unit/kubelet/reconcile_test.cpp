@@ -62,7 +62,8 @@ struct ReconcileTest : testing::Test {
        .take_back = [this](const PreparedClaim& claim) { taken_back.push_back(claim.name); },
        .on_state = [this](const PreparedKey& key, ClaimState state) { states[key] = state; },
        .on_user = [this](const PreparedKey& key, const std::string& user) { users[key] = user; },
-       .change_files = [this](const std::function<FileChange()>& make) { ASSERT_TRUE(host->apply(make())); }},
+       .change_files =
+           [this](const std::function<FileChange()>& make) { ASSERT_TRUE(host->apply({make()}).front()); }},
       {{kSriov}, "/dp"}};
 };
 

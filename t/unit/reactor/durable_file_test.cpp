@@ -98,6 +98,26 @@ TEST_F(DurableFile, RenamesSeveralFilesAfterAllAreWritten) {
   EXPECT_FALSE(fs::exists(path("a/.one.tmp")));
 }
 
+TEST_F(DurableFile, AFailedSetDoesNotAffectTheOthers) {
+  std::ofstream(path("file")) << "no directory";
+  fs::create_directory(path(".stuck.tmp"));    // cannot be removed as a file
+  fs::create_directories(path("taken/full"));  // nothing can be renamed into it
+  const auto results = write_each_durably({{{path("one"), "1"}, {path("shared"), "a"}},
+                                           {{path("two"), "2"}, {path("file/x"), "x"}, {path("shared"), "b"}},
+                                           {{path("three"), "3"}, {path("stuck"), "x"}},
+                                           {{path("taken"), "x"}, {path("after"), "4"}},
+                                           {},
+                                           {{path("five"), "5"}}});
+  std::string which;
+  for (const auto& result : results) which += result ? '+' : '-';
+  EXPECT_EQ(which, "+---++");
+  EXPECT_NE(results[1].error().what.find("file"), std::string::npos) << results[1].error().what;
+  EXPECT_EQ(read_whole(path("one"), 9).value() + read_whole(path("five"), 9).value(), "15");
+  EXPECT_TRUE(read_whole(path("shared"), 9)) << "the first set needs it, too";
+  for (const char* name : {"two", "three", "after", ".two.tmp", ".three.tmp", ".after.tmp", ".taken.tmp"})
+    EXPECT_FALSE(fs::exists(path(name))) << name;
+}
+
 // As of two shares of one device.
 TEST_F(DurableFile, KeepsTheLastOfSeveralFilesWithOnePath) {
   const std::string same = path("same"), other = path("other");

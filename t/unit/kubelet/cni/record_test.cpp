@@ -2,20 +2,11 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
-namespace {
-int syncs = 0;
-}
-// Instead of the C library's: counted.
-extern "C" int fsync(int descriptor) {
-  ++syncs;
-  return static_cast<int>(::syscall(SYS_fsync, descriptor));
-}
+#include "t/fixture/syncs.h"
 
 namespace sliced::cni {
 namespace {
@@ -96,10 +87,10 @@ TEST_F(RecordsTest, SyncsOnlyRecordsOfStartedPlugins) {
   const auto syncs_of = [&](const std::string& config) {
     Record one = record("a");
     one.config = config;
-    const int before = syncs;
+    const int before = fixture::syncs();
     EXPECT_TRUE(records.write(one).ok()) << config;
     EXPECT_EQ(records.read("a")->records, std::vector<Record>{one}) << config;
-    return syncs - before;
+    return fixture::syncs() - before;
   };
   EXPECT_EQ(syncs_of(R"({"cniVersion":"1.1.0","type":"sliced-native","ipam":{"type":"static"}})"), 0);
   EXPECT_EQ(syncs_of(R"({"cniVersion":"1.1.0","type":"sliced-native"})"), 0);
