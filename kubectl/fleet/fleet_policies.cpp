@@ -1,12 +1,14 @@
 #include "kubectl/fleet/fleet_policies.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <tuple>
 
 #include "kube/directory/manifest.h"
 #include "kube/objects/kinds.h"
 #include "policy/decide.h"
+#include "policy/exposure/attributes.h"
 #include "policy/exposure/decode_policy.h"
 #include "policy/identity.h"
 #include "reactor/base/text.h"
@@ -116,11 +118,13 @@ bool names(std::string_view expression, std::string_view word) {
   return false;
 }
 
-// Attributes for selectors (docs/attributes.md) that DeviceGroup does not contain.
-constexpr std::string_view kUnreported[] = {
-    "iommuGroup",   "iommuGroupShared", "representor", "mac",        "operState",     "physPortName",
-    "rdmaDevice",   "representorOf",    "bridgeName",  "bridgeType", "vlanFiltering", "vlanId",
-    "parentIfName", "pcieRoot",         "pKeys",       "sfNumber",   "vdpa"};
+// Attributes for selectors (docs/attributes.md) that DeviceGroup contains. Selectors that ask for any other
+// one cannot be judged by a report.
+constexpr std::string_view kReported[] = {
+    "pciBusID",    "pciAddress",      "type",         "ifName",          "driver",  "vendor",
+    "product",     "numaNode",        "pfName",       "pfPciAddress",    "vfIndex", "numVFs",
+    "totalVFs",    "sriovCapable",    "rdma",         "linkType",        "mtu",     "bondMaster",
+    "eswitchMode", "subsystemVendor", "masterBridge", "subsystemProduct"};
 
 bool is_wanted(policy::Disposition disposition) {
   return disposition == policy::Disposition::kOffered || disposition == policy::Disposition::kHeldBack;
@@ -488,9 +492,10 @@ std::vector<std::string> unreported_facts(const policy::PolicySet& policies,
   std::vector<std::string> out;
   for (const auto& policy : policies.exposures) {
     if (!changed.contains(policy->id.name)) continue;
-    for (const std::string_view fact : kUnreported)
-      if (names(policy->selector.cel, fact))
-        out.push_back(describe(ref_of(*policy)) + " asks for " + std::string(fact));
+    for (const policy::KnownAttribute& known : policy::known_attributes())
+      if (std::find(std::begin(kReported), std::end(kReported), known.id) == std::end(kReported) &&
+          names(policy->selector.cel, known.id))
+        out.push_back(describe(ref_of(*policy)) + " asks for " + std::string(known.id));
   }
   return out;
 }

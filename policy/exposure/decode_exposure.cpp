@@ -26,6 +26,12 @@ constexpr size_t kAdditionalMax = 16;
 constexpr size_t kValidValuesMax = 10;
 constexpr size_t kQuantityBytesMax = 64;
 
+constexpr std::string_view kPluginsField = "supportedCNIPlugins";
+constexpr std::string_view kExposureFields[] = {
+    "deviceNameSuffix", "exclusionGroup", "allowMultipleAllocations",
+    "capacity",         kPluginsField,    "additionalAttributes"};
+constexpr std::string_view kPluginFields[] = {"name", "exclusive", "consumePerAllocation"};
+
 // The capacity of a shared persona without capacities in its policy: enough shares, one for each allocation.
 constexpr const char* kSharesId = "shares";
 constexpr int64_t kSharesDefault = 1000;
@@ -68,8 +74,7 @@ class ExposureDecoder {
         problems_(problems) {}
 
   Exposure decode() {
-    reader_.only({"deviceNameSuffix", "exclusionGroup", "allowMultipleAllocations", "capacity",
-                  "supportedCNIPlugins", "additionalAttributes"});
+    reader_.only(kExposureFields);
     out_.allow_multiple_allocations = reader_.boolean("allowMultipleAllocations", false);
     read_names();
     read_capacities();
@@ -198,7 +203,7 @@ class ExposureDecoder {
     for (const Json* item : reader_.items("supportedCNIPlugins", kPluginsMax)) {
       const std::string path = reader_.path_of("supportedCNIPlugins") + "[" + std::to_string(index++) + "]";
       FieldReader reader(item, path, problems_);
-      reader.only({"name", "exclusive", "consumePerAllocation"});
+      reader.only(kPluginFields);
       CniPlugin plugin{reader.text("name"), {}};
       if (!is_plugin_name(plugin.name)) {
         reader.problem("name",
@@ -388,6 +393,18 @@ class ExposureDecoder {
 Exposure decode_exposure(const Json* value, const std::string& policy_name, const std::string& driver,
                          Problems& problems) {
   return ExposureDecoder(value, policy_name, driver, problems).decode();
+}
+
+std::vector<std::string> exposure_fields() {
+  std::vector<std::string> out;
+  for (const std::string_view field : kExposureFields) {
+    const std::string path = "spec.exposure." + std::string(field);
+    if (field != kPluginsField)
+      out.push_back(path);
+    else
+      for (const std::string_view part : kPluginFields) out.push_back(path + "[]." + std::string(part));
+  }
+  return out;
 }
 
 }  // namespace sliced::policy

@@ -12,4 +12,7 @@ namespace sliced::policy {
 Exposure decode_exposure(const kube::Json* value, const std::string& policy_name, const std::string& driver,
                          Problems& problems);
 
+/// Returns the paths of its fields: "spec.exposure.capacity", "spec.exposure.supportedCNIPlugins[].name", ...
+std::vector<std::string> exposure_fields();
+
 }  // namespace sliced::policy

@@ -145,23 +145,17 @@ Problems warnings_of(const ExposurePolicy& policy) {
 }
 
 std::vector<std::string> exposure_policy_fields() {
-  std::vector<std::string> out{"spec.nodeSelector",
-                               "spec.priority",
-                               "spec.selector.cel",
-                               "spec.action",
-                               "spec.allowHostUse",
-                               "spec.allowDefaultRoutes",
-                               "spec.includeVirtual",
-                               "spec.allow",
-                               "spec.exposure.deviceNameSuffix",
-                               "spec.exposure.exclusionGroup",
-                               "spec.exposure.allowMultipleAllocations",
-                               "spec.exposure.capacity",
-                               "spec.exposure.supportedCNIPlugins[].name",
-                               "spec.exposure.supportedCNIPlugins[].exclusive",
-                               "spec.exposure.supportedCNIPlugins[].consumePerAllocation",
-                               "spec.exposure.additionalAttributes"};
-  for (std::string& path : readiness_fields()) out.push_back(std::move(path));
+  std::vector<std::string> out;
+  for (const std::string_view field : kSpecFields) {
+    if (field == "selector")
+      out.emplace_back("spec.selector.cel");
+    else if (field == "exposure")
+      for (std::string& path : exposure_fields()) out.push_back(std::move(path));
+    else if (field == "readiness")
+      for (std::string& path : readiness_fields()) out.push_back(std::move(path));
+    else
+      out.push_back("spec." + std::string(field));
+  }
   return out;
 }
 

@@ -30,6 +30,10 @@ constexpr size_t kGivenAttributesMax = 256;  // more than a device can have
 constexpr int kVfIndexMax = 65535;
 constexpr int64_t kSriovPriorityMax = 1'000'000;
 
+constexpr std::string_view kSriovSpecFields[] = {"nodeSelector",       "configs", "priority", "allowHostUse",
+                                                 "allowDefaultRoutes", "allow",   "readiness"};
+constexpr std::string_view kConfigFields[] = {"resourceName", "resourceFilters", "deviceAttributesSelector"};
+
 std::vector<std::string> read_ids(FieldReader& reader, std::string_view key) {
   std::vector<std::string> ids;
   for (const auto& [text, line] : reader.texts(key, kEntriesMax, kEntryBytesMax)) {
@@ -148,12 +152,25 @@ ResourceFilter decode_filter(const Json& value, const std::string& path, Resourc
   return filter;
 }
 
+std::vector<std::string> config_fields() {
+  const std::string config = "spec.configs[].";
+  std::vector<std::string> out;
+  for (const std::string_view field : kConfigFields) {
+    if (field == "resourceFilters")
+      for (const std::string_view part : kFilterFields)
+        out.push_back(config + "resourceFilters[]." + std::string(part));
+    else
+      out.push_back(config + std::string(field));
+  }
+  return out;
+}
+
 // problems_max: remaining limit of the whole policy.
 ResourceConfig decode_config(const Json& value, const std::string& path, size_t problems_max) {
   ResourceConfig config{.problems = Problems(problems_max)};
   config.line = value.line();
   FieldReader reader(&value, path, config.problems);
-  reader.only({"resourceName", "resourceFilters", "deviceAttributesSelector"});
+  reader.only(kConfigFields);
   if (value.is_null()) config.problems.push_back({path, "is null, expected a map", value.line()});
   config.resource_name = reader.text("resourceName");
   if (config.resource_name.size() > kube::kAttributeValueBytesMax) {
@@ -203,8 +220,7 @@ SriovPolicy decode_sriov_policy(const Json& object, const Result<kube::ObjectMet
   const Json* spec = spec_of(object, policy.problems);
   if (spec == nullptr) return policy;
   FieldReader reader(spec, "spec", policy.problems);
-  reader.only(
-      {"nodeSelector", "configs", "priority", "allowHostUse", "allowDefaultRoutes", "allow", "readiness"});
+  reader.only(kSriovSpecFields);
   policy.priority = reader.integer("priority", -kSriovPriorityMax, kSriovPriorityMax, 0);
   policy.host_use = {reader.boolean("allowHostUse", false), decode_allowed_routes(reader)};
   policy.allow = decode_allow(*spec, reader);
@@ -302,18 +318,16 @@ Problems warnings_of(const SriovPolicy& policy) {
 }
 
 std::vector<std::string> sriov_policy_fields() {
-  std::vector<std::string> paths = {"spec.nodeSelector",
-                                    "spec.priority",
-                                    "spec.allowHostUse",
-                                    "spec.allowDefaultRoutes",
-                                    "spec.allow",
-                                    "spec.configs[].resourceName",
-                                    "spec.configs[].deviceAttributesSelector"};
-  for (int field = 0; field < kFilterFieldCount; ++field)
-    paths.push_back("spec.configs[].resourceFilters[]." +
-                    std::string(name_of(static_cast<FilterField>(field))));
-  for (std::string& path : readiness_fields()) paths.push_back(std::move(path));
-  return paths;
+  std::vector<std::string> out;
+  for (const std::string_view field : kSriovSpecFields) {
+    if (field == "configs")
+      for (std::string& path : config_fields()) out.push_back(std::move(path));
+    else if (field == "readiness")
+      for (std::string& path : readiness_fields()) out.push_back(std::move(path));
+    else
+      out.push_back("spec." + std::string(field));
+  }
+  return out;
 }
 
 std::vector<std::string> device_attributes_fields() { return {"spec.attributes"}; }

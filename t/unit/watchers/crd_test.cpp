@@ -5,10 +5,13 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <set>
 
 #include "kube/objects/kinds.h"
 #include "kube/objects/yaml.h"
 #include "policy/exposure/decode_policy.h"
+#include "policy/sriov/policy.h"
+#include "reactor/base/text.h"
 #include "watchers/served_schema.h"
 
 namespace sliced::watchers {
@@ -16,10 +19,13 @@ namespace {
 
 using kube::Json;
 
+std::string source(const std::string& path) {
+  std::ifstream file(std::string(SLICED_SOURCE_DIR) + "/" + path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 Json load_crd(const std::string& name) {
-  std::ifstream file(std::string(SLICED_SOURCE_DIR) + "/config/crd/" + name);
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  kube::YamlDocuments yaml = kube::decode_yaml(text);
+  kube::YamlDocuments yaml = kube::decode_yaml(source("config/crd/" + name));
   EXPECT_TRUE(yaml.problems.empty()) << yaml.problems.front().what;
   EXPECT_EQ(yaml.documents.size(), 1u) << name;
   return yaml.documents.empty() ? Json() : yaml.documents.front();
@@ -60,27 +66,9 @@ std::vector<std::string> dropped(const Json& crd, const kube::Resource& kind, bo
 
 const std::string kFilter = "spec.configs[].resourceFilters[].";
 
-TEST(Crd, NamesEveryFieldOfBothGenerationsOfThePolicy) {
-  const Json crd = load_crd("sriovresourcepolicies.yaml");
-  std::vector<std::string> paths{"spec.nodeSelector",
-                                 "spec.priority",
-                                 "spec.allowHostUse",
-                                 "spec.allowDefaultRoutes",
-                                 "spec.allow",
-                                 "spec.readiness.require",
-                                 "spec.readiness.mtuAtLeast",
-                                 "spec.readiness.stableFor",
-                                 "spec.readiness.onLoss",
-                                 "spec.readiness.setAdminMac",
-                                 "spec.readiness.onLinkDown",
-                                 "spec.readiness.taintEffect",
-                                 "spec.readiness.holdBinding",
-                                 "spec.configs[].resourceName",
-                                 "spec.configs[].deviceAttributesSelector"};
-  for (const char* field : {"vendors", "devices", "pciAddresses", "pfNames", "pfPciAddresses", "rootDevices",
-                            "drivers", "numaNodes", "linkType"})
-    paths.push_back(kFilter + field);
-  EXPECT_EQ(dropped(crd, kube::kSriovResourcePolicies, /*preserve_unknown=*/false, paths),
+TEST(Crd, NamesEveryFieldOfASriovResourcePolicy) {
+  EXPECT_EQ(dropped(load_crd("sriovresourcepolicies.yaml"), kube::kSriovResourcePolicies,
+                    /*preserve_unknown=*/false, policy::sriov_policy_fields()),
             std::vector<std::string>{});
 }
 
@@ -88,6 +76,65 @@ TEST(Crd, NamesEveryFieldOfAnExposure) {
   EXPECT_EQ(dropped(load_crd("deviceexposurepolicies.yaml"), kube::kDeviceExposurePolicies,
                     /*preserve_unknown=*/false, policy::exposure_policy_fields()),
             std::vector<std::string>{});
+}
+
+// Returns the names directly below a path: "exposure" of "spec.exposure.capacity", below "spec.".
+std::set<std::string> fields_below(const std::vector<std::string>& paths, const std::string& parent) {
+  std::set<std::string> out;
+  for (const std::string& path : paths)
+    if (path.starts_with(parent))
+      out.insert(path.substr(parent.size(), path.find_first_of(".[", parent.size()) - parent.size()));
+  return out;
+}
+
+// Returns the names in quotes of a list in CEL: "['vendors', 'devices']".
+std::set<std::string> names_in(std::string_view list) {
+  std::set<std::string> out;
+  const auto parts = split(list, '\'');
+  for (size_t i = 1; i < parts.size(); i += 2) out.emplace(parts[i]);
+  return out;
+}
+
+// Red when a new field of a policy is not in refuse-unknown-fields.yaml, which then refuses it, or has no row in
+// docs/policy-reference.md.
+TEST(Crd, TheAdmissionPolicyAndTheReferenceNameEveryField) {
+  const std::vector<std::string> sriov = policy::sriov_policy_fields();
+  const std::vector<std::string> exposure = policy::exposure_policy_fields();
+  const struct {
+    const kube::Resource& kind;
+    const char* variable;
+    const std::vector<std::string>& paths;
+    std::string parent;
+  } rows[] = {
+      {kube::kSriovResourcePolicies, "specFields", sriov, "spec."},
+      {kube::kSriovResourcePolicies, "configFields", sriov, "spec.configs[]."},
+      {kube::kSriovResourcePolicies, "filterFields", sriov, kFilter},
+      {kube::kSriovResourcePolicies, "readinessFields", sriov, "spec.readiness."},
+      {kube::kDeviceExposurePolicies, "specFields", exposure, "spec."},
+      {kube::kDeviceExposurePolicies, "exposureFields", exposure, "spec.exposure."},
+      {kube::kDeviceExposurePolicies, "pluginFields", exposure, "spec.exposure.supportedCNIPlugins[]."},
+      {kube::kDeviceExposurePolicies, "readinessFields", exposure, "spec.readiness."},
+  };
+  const kube::YamlDocuments admission = kube::decode_yaml(source("config/crd/refuse-unknown-fields.yaml"));
+  const std::string reference = source("docs/policy-reference.md");
+  for (const auto& row : rows) {
+    std::set<std::string> named;
+    for (const Json& document : admission.documents) {
+      const Json* variables = document.find({"spec", "variables"});
+      if (variables == nullptr ||
+          document.find("metadata")->text("name") != row.kind.plural + "." + row.kind.group)
+        continue;
+      for (const Json& variable : *variables->array())
+        if (variable.text("name") == row.variable) named = names_in(variable.text("expression"));
+    }
+    EXPECT_EQ(named, fields_below(row.paths, row.parent)) << row.kind.plural << " " << row.variable;
+    for (const std::string& field : named) {
+      const bool is_explained = reference.find('`' + field + '`') != std::string::npos ||
+                                reference.find('`' + field + '.') != std::string::npos ||
+                                reference.find(field + ": ") != std::string::npos;
+      EXPECT_TRUE(is_explained) << row.parent << field;
+    }
+  }
 }
 
 TEST(Crd, PreservesATypoThatWouldWiden) {

@@ -207,9 +207,12 @@ TEST(FleetPolicies, ReportsNodesThatCannotBeJudged) {
 TEST(FleetPolicies, NamesAFactThatNoReportHas) {
   const FleetPolicies of =
       policies({exposure("m", "expose", "device.attributes[\"dra.example\"].mac == \"x\""),
+                exposure("fast", "expose", "device.attributes[\"dra.example\"].linkSpeed >= 100000"),
                 exposure("vendor", "expose", "device.attributes[\"dra.example\"].vendor == \"macs\"")});
   EXPECT_EQ(unreported_facts(*of.set(), {"m", "vendor"}),
             std::vector<std::string>{"DeviceExposurePolicy m asks for mac"});
+  EXPECT_EQ(unreported_facts(*of.set(), {"fast"}),
+            std::vector<std::string>{"DeviceExposurePolicy fast asks for linkSpeed"});
   EXPECT_TRUE(unreported_facts(*of.set(), {"vendor"}).empty());
 }
 
