@@ -141,8 +141,11 @@ class Viewing {
     for (const Constraint& constraint : claim_.constraints)
       if (concerns(constraint, group_, request_) &&
           find_attribute(candidate, constraint.attribute) == nullptr)
-        return add(Obstacle::kNoAttribute, 0, candidate,
-                   [&] { return "has no " + constraint.attribute + ", which a constraint requires"; });
+        return add(Obstacle::kNoAttribute, 0, candidate, [&] {
+          const std::string similar = similar_attribute(candidate, constraint.attribute);
+          return "has no " + constraint.attribute + ", which a constraint requires" +
+                 (similar.empty() ? "" : "; did you mean " + similar + "?");
+        });
     ++out_.free;
     for (size_t i = 0; i < claim_.constraints.size(); ++i) {
       if (!concerns(claim_.constraints[i], group_, request_)) continue;
@@ -201,6 +204,29 @@ class Viewing {
       if (name.starts_with(domain)) names.push_back(std::string_view(name).substr(domain.size()));
     const std::string found = nearest(key.substr(domain.size()), names);
     return found.empty() ? "" : domain + found;
+  }
+
+  // Returns the attribute of the device with nearly that name in the same domain, or with that name in another
+  // one; "" without one.
+  static std::string similar_attribute(const Candidate& candidate, const std::string& key) {
+    const size_t slash = key.find('/');
+    if (slash == std::string::npos) return "";
+    const std::string domain = key.substr(0, slash + 1), id = key.substr(slash + 1);
+    std::vector<std::string_view> names;
+    std::string elsewhere;
+    for (const auto& [text, value] : candidate.device->attributes) {
+      const std::string_view name = text;
+      const size_t at = name.find('/');
+      const std::string of = at == std::string::npos ? candidate.slice->common.driver + "/"
+                                                     : std::string(name.substr(0, at + 1));
+      const std::string_view rest = at == std::string::npos ? name : name.substr(at + 1);
+      if (of == domain)
+        names.push_back(rest);
+      else if (rest == id)
+        elsewhere = of + id;
+    }
+    const std::string found = nearest(id, names);
+    return found.empty() ? elsewhere : domain + found;
   }
 
   bool stands_by_capacity(const Candidate& candidate, const Use& use) {

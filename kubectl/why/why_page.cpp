@@ -417,12 +417,12 @@ std::string because_text(const RequestView& view) {
                    [](const auto* a, const auto* b) { return a->devices > b->devices; });
   std::vector<std::string> parts;
   for (const auto* group : groups)
-    parts.push_back(group->obstacle == why::Obstacle::kHeld
-                        ? std::to_string(group->devices) + (group->devices == 1 ? " is" : " are") +
-                              " allocated (" + holders_text(view) + ")"
-                        : (group->devices > 1 ? "of " + number(group->devices, "device") + " each, such as "
-                                              : std::string()) +
-                              group->device + " " + group->what);
+    parts.push_back(
+        group->obstacle == why::Obstacle::kHeld
+            ? std::to_string(group->devices) + (group->devices == 1 ? " is" : " are") + " allocated (" +
+                  holders_text(view) + ")"
+            : group->device + " " + group->what +
+                  (group->devices > 1 ? " (and " + number(group->devices - 1, "more device") + ")" : ""));
   return parts.empty() ? "" : ", because " + join(parts, "; ");
 }
 

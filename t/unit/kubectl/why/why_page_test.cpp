@@ -397,6 +397,28 @@ TEST(WhyPage, HeadlinesTheHolderOfACounter) {
       << text;
 }
 
+// Red when the advice is to loosen a constraint whose attribute has a slip.
+TEST(WhyPage, SuggestsTheAttributeThatAConstraintMeans) {
+  std::string slice = devices_of("w", "d.io", 2);
+  slice.replace(slice.find("devices: ["), std::string::npos,
+                "devices: [{name: d0, attributes: {NUMANode: {int: 0}, x.io/root: {int: 0}}}, {name: d1, "
+                "attributes: {NUMANode: {int: 0}, x.io/root: {int: 0}}}]}\n");
+  const auto text_with = [&](const std::string& attribute) {
+    std::string claim = claim_of("{name: a, exactly: {deviceClassName: vf, count: 2}}");
+    claim.replace(claim.rfind("]}}"), 3, "], constraints: [{matchAttribute: " + attribute + "}]}}");
+    return text_of_pod(cluster_of(slice + class_of("vf", "d.io") + claim), kOwnClaim);
+  };
+  const std::string text = text_with("d.io/numaNode");
+  EXPECT_TRUE(text.starts_with(
+      "pod ns/p is pending: no node has 2 free devices for request a (class vf); the most is 0, of 2 that match, "
+      "because d.io/w/d0 has no d.io/numaNode, which a constraint requires; did you mean d.io/NUMANode? (and 1 more "
+      "device)\n"))
+      << text;
+  EXPECT_NE(text_with("d.io/root").find("did you mean x.io/root?"), std::string::npos)
+      << text_with("d.io/root");
+  EXPECT_EQ(text_with("d.io/other").find("did you mean"), std::string::npos) << text_with("d.io/other");
+}
+
 TEST(WhyPage, SuggestsACapacityWithASimilarName) {
   std::string slice = devices_of("w", "d.io", 1);
   slice.replace(slice.find("{name: d0}"), 10, "{name: d0, capacity: {d.io/macvlans: {value: 4}}}");
