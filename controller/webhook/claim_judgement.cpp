@@ -15,7 +15,7 @@ namespace {
 
 using kube::Json;
 
-constexpr size_t kRequestsMax = 32, kAlternativesMax = 8, kConfigsMax = 32;
+constexpr size_t kRequestsMax = 32, kAlternativesMax = 8, kConfigsMax = 32, kConstraintsMax = 32;
 constexpr std::string_view kClaimTemplateKind = "ResourceClaimTemplate";
 
 // A request, or one alternative of firstAvailable.
@@ -79,6 +79,35 @@ std::vector<Request> requests_of(const Json& devices, const std::string& path, c
     }
   }
   return out;
+}
+
+// resource.k8s.io/v1 and v1beta2 have the fields of a request in `exactly`; v1beta1 has them in the request.
+void judge_form(const Json& object, const Json& devices, const std::string& path, Judgement& out) {
+  const std::string_view version = object.text("apiVersion");
+  const Json* all = devices.find("requests");
+  const bool has_exactly = version == "resource.k8s.io/v1" || version == "resource.k8s.io/v1beta2";
+  if (!has_exactly || all == nullptr || all->array() == nullptr) return;
+  for (size_t i = 0; i < std::min(kRequestsMax, all->array()->size()); ++i) {
+    const Json& request = (*all->array())[i];
+    if (request.text("deviceClassName").empty() || request.find("exactly") != nullptr) continue;
+    out.errors.push_back({path + ".requests[" + std::to_string(i) + "].deviceClassName",
+                          "is a field of resource.k8s.io/v1beta1: in " + escaped(version, 64) +
+                              " write the fields of the request, without its name, below exactly",
+                          request.line()});
+  }
+}
+
+void judge_constraints(const Json& devices, const std::string& path, const Drivers& drivers, Judgement& out) {
+  const Json* all = devices.find("constraints");
+  if (all == nullptr || all->array() == nullptr) return;
+  for (size_t i = 0; i < std::min(kConstraintsMax, all->array()->size()); ++i)
+    for (const char* field : {"matchAttribute", "distinctAttribute"}) {
+      const Json* attribute = (*all->array())[i].find(field);
+      if (attribute == nullptr || attribute->string() == nullptr) continue;
+      if (const std::string wrong = wrong_with_constraint(*attribute->string(), drivers); !wrong.empty())
+        out.warnings.push_back(
+            {path + ".constraints[" + std::to_string(i) + "]." + field, wrong, attribute->line()});
+    }
 }
 
 std::vector<const Request*> requests_for(const Json& config, const std::vector<Request>& all) {
@@ -231,6 +260,8 @@ std::optional<Judgement> judge_claim(const kube::Json& object, std::string_view 
   if (out.errors.empty()) judge_single_configs(configs, requests, path, drivers, out);
   concerns_us |= !out.warnings.empty() || !out.ignored_by_class.empty();
   if (!concerns_us) return std::nullopt;
+  judge_form(object, *devices, path, out);
+  judge_constraints(*devices, path, drivers, out);
   for (const Request& one : requests)
     if (!one.driver.empty() || std::ranges::any_of(one.selectors, [&](const Expression& selector) {
           return names_our_driver(selector, drivers);

@@ -14,8 +14,9 @@ namespace sliced::webhook {
 /// kind: ResourceClaim or ResourceClaimTemplate, of which spec.spec is checked alike. namespace_: of the
 /// object; "" if unknown. Returns nullopt if neither a configuration nor a selector is for our drivers, and
 /// no request is for one of our DeviceClasses.
-/// Errors:   configurations that every node would refuse; selectors that do not compile.
-/// Warnings: attributes in selectors that no device has (selector_judgement.h); configurations that nodes
+/// Errors:   configurations that every node would refuse; selectors that do not compile; requests in the form of
+/// an older API version.
+/// Warnings: attributes in selectors and constraints that no device has (selector_judgement.h); configurations that nodes
 /// ignore, because they name another driver than the devices'; names of DeviceClasses that resemble those of
 /// our drivers. The driver of a request is that of its DeviceClass, if known (Drivers::classes, or a class
 /// with the name of one of our drivers), otherwise the one in its selectors. Judgement::ignored_by_class has

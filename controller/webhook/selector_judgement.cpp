@@ -306,6 +306,36 @@ std::string near_driver(std::string_view name, const Drivers& drivers) {
   return nearest(name, {drivers.sriov, drivers.exposure});
 }
 
+std::string wrong_with_constraint(const std::string& attribute, const Drivers& drivers) {
+  constexpr const char* kConsequence =
+      "; a claim whose constraint needs an absent attribute is never allocated";
+  const size_t slash = attribute.find('/');
+  if (slash == std::string::npos)
+    return "is " + in_quotes(attribute, 128) + ", expected DOMAIN/NAME, such as " +
+           std::string(kStandardDomain) + "/numaNode; the API server refuses it without a domain";
+  const std::string domain = attribute.substr(0, slash), id = attribute.substr(slash + 1);
+  const auto no_device_has = "no device has the attribute " + escaped(attribute, 160);
+  if (domain == kStandardDomain) {
+    const Known known = standard_attributes();
+    const std::string near = known.contains(id) ? "" : nearest(id, ids_of(known));
+    return near.empty() ? "" : no_device_has + "; did you mean " + domain + "/" + near + "?" + kConsequence;
+  }
+  if (!is_ours(drivers, domain)) {
+    const std::string near = nearest(domain, {drivers.sriov, drivers.exposure, kStandardDomain});
+    return near.empty() ? "" : no_device_has + "; did you mean " + near + "/" + id + "?" + kConsequence;
+  }
+  const Known own = own_attributes(domain, drivers);
+  const bool is_exposures = domain == drivers.exposure;
+  if (own.contains(id) || (is_exposures && id.starts_with(policy::cni_attribute_id("")))) return "";
+  std::string near = nearest(id, ids_of(own));
+  if (!near.empty())
+    near = domain + "/" + near;
+  else if (standard_attributes().contains(id))
+    near = std::string(kStandardDomain) + "/" + id;
+  return no_device_has + ", unless a " + (is_exposures ? "DeviceExposurePolicy" : "DeviceAttributes object") +
+         " adds it" + (near.empty() ? "" : "; did you mean " + escaped(near, 160) + "?") + kConsequence;
+}
+
 policy::Problems nearly_our_drivers(const std::vector<Expression>& expressions, const Drivers& drivers) {
   policy::Problems out;
   for (const Expression& one : expressions)

@@ -34,6 +34,10 @@ policy::Problems nearly_our_drivers(const std::vector<Expression>& expressions, 
 /// Returns the driver whose name it resembles; "" if none, or if it is equal to one.
 std::string near_driver(std::string_view name, const Drivers& drivers);
 
+/// Returns why no device can satisfy a constraint with the attribute ("domain/name"), for domains of ours, of
+/// Kubernetes, and those that resemble them; "" if one may.
+std::string wrong_with_constraint(const std::string& attribute, const Drivers& drivers);
+
 /// Adds compile errors to out.errors. Adds to out.warnings attributes that no device has by itself, domains
 /// that resemble ours, and comparisons with another type. driver: of the selected devices; "" if unknown. If
 /// out.selector_work reaches steps_max, sets out.is_selector_unchecked instead.

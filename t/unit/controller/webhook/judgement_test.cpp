@@ -124,6 +124,72 @@ std::string opaque_for(const std::string& request, const std::string& more) {
   return out.insert(1, "requests: [" + request + "], ");
 }
 
+// Red when a claim that can never be allocated is found only by its pod.
+TEST(Judgement, WarnsOfConstraintsThatNoDeviceMeets) {
+  const auto of = [](const std::string& constraint, const std::string& class_name = "dra.networking") {
+    return said(judge(
+        object_of("apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c}\nspec: {devices: "
+                  "{requests: [{name: a, exactly: {deviceClassName: " +
+                  class_name + ", count: 2}}], constraints: [{" + constraint + "}]}}\n"),
+        kDrivers));
+  };
+  for (const char* right :
+       {"matchAttribute: dra.networking/pfName", "distinctAttribute: dra.networking/pfName",
+        "matchAttribute: resource.kubernetes.io/numaNode", "matchAttribute: gpu.example.com/x",
+        "matchAttribute: dra.net/numaNode", "matchAttribute: resource.kubernetes.io/ofANewRelease"})
+    EXPECT_EQ(of(right), "") << right;
+  EXPECT_EQ(of("matchAttribute: numaNode", "gpu.example.com"), "nothing");
+  constexpr const char* kEnd = "; a claim whose constraint needs an absent attribute is never allocated\n";
+  const std::string field = "warning: ResourceClaim c: spec.devices.constraints[0].";
+  EXPECT_EQ(
+      of("matchAttribute: dra.networking/pfname"),
+      field +
+          "matchAttribute no device has the attribute dra.networking/pfname, unless a DeviceExposurePolicy "
+          "adds it; did you mean dra.networking/pfName?" +
+          kEnd);
+  EXPECT_EQ(
+      of("distinctAttribute: sriovnetwork.k8snetworkplumbingwg.io/pcieRoot"),
+      field +
+          "distinctAttribute no device has the attribute sriovnetwork.k8snetworkplumbingwg.io/pcieRoot, unless "
+          "a DeviceAttributes object adds it; did you mean resource.kubernetes.io/pcieRoot?" +
+          kEnd);
+  EXPECT_EQ(of("matchAttribute: resource.kubernetes.io/numanode"),
+            field +
+                "matchAttribute no device has the attribute resource.kubernetes.io/numanode; did you mean "
+                "resource.kubernetes.io/numaNode?" +
+                kEnd);
+  EXPECT_EQ(
+      of("matchAttribute: sriovnetworks.k8snetworkplumbingwg.io/PFName"),
+      field +
+          "matchAttribute no device has the attribute sriovnetworks.k8snetworkplumbingwg.io/PFName; did you "
+          "mean sriovnetwork.k8snetworkplumbingwg.io/PFName?" +
+          kEnd);
+  EXPECT_EQ(
+      of("matchAttribute: numaNode"),
+      field +
+          "matchAttribute is \"numaNode\", expected DOMAIN/NAME, such as resource.kubernetes.io/numaNode; the "
+          "API server refuses it without a domain\n");
+}
+
+// Red when an example of an older API version is valid, of which the API server drops a field.
+TEST(Judgement, RefusesRequestsInTheFormOfAnOlderVersion) {
+  const auto of = [](const std::string& version, const std::string& request) {
+    return said(
+        judge(object_of("apiVersion: resource.k8s.io/" + version +
+                        "\nkind: ResourceClaim\nmetadata: {name: c}\nspec: {devices: {requests: [{name: a, " +
+                        request + "}]}}\n"),
+              kDrivers));
+  };
+  EXPECT_EQ(of("v1beta1", "deviceClassName: dra.networking"), "");
+  EXPECT_EQ(of("v1", "exactly: {deviceClassName: dra.networking}"), "");
+  for (const std::string version : {"v1", "v1beta2"})
+    EXPECT_EQ(
+        of(version, "deviceClassName: dra.networking, count: 2"),
+        "ResourceClaim c: spec.devices.requests[0].deviceClassName is a field of resource.k8s.io/v1beta1: in "
+        "resource.k8s.io/" +
+            version + " write the fields of the request, without its name, below exactly\n");
+}
+
 // Red when a claim that cannot be prepared is found only by its pod.
 TEST(Judgement, InterfaceNamesOfAClaimAreUnique) {
   const auto of = [](const std::string& text) { return said(judge(object_of(text), kDrivers, "apps")); };
