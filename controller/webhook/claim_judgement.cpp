@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -182,12 +184,38 @@ bool gives_interface(const Json& parameters) {
   return !parameters.text("netAttachDefName").empty() || (network != nullptr && network->object() != nullptr);
 }
 
-// For requests with a single configuration for our drivers: the rules that nodes check after merging. Interface names
-// are unique in the pod (kubelet/plan.cpp), and routes follow from addresses.
+// Checks `network` of each request as the claim's configurations for one of our drivers together set it.
+void judge_networks(const std::vector<Config>& configs, const std::vector<Request>& requests,
+                    const std::string& path, const Drivers& drivers, Judgement& out) {
+  std::vector<std::optional<kubelet::NativeNetwork>> networks;
+  for (const Config& config : configs)
+    networks.push_back(is_our_config(config.json, drivers) ? network_in(config.json, /*is_claims=*/true)
+                                                           : std::nullopt);
+  std::set<std::vector<size_t>> checked;
+  for (const Request& request : requests)
+    for (const std::string_view driver : {drivers.sriov, drivers.exposure}) {
+      if (request.is_admin || (!request.driver.empty() && request.driver != driver)) continue;
+      std::vector<size_t> applying;
+      kubelet::NativeNetwork merged;
+      for (size_t i = 0; i < configs.size(); ++i) {
+        if (!networks[i] || configs[i].json.find("opaque")->text("driver") != driver ||
+            std::ranges::find(configs[i].requests, &request) == configs[i].requests.end())
+          continue;
+        applying.push_back(i);
+        merged = kubelet::overlay_native_networks(std::move(merged), *networks[i]);
+      }
+      if (applying.empty() || !checked.insert(applying).second) continue;
+      const std::string at = path + ".config[" + std::to_string(applying.back()) + "]";
+      if (const auto problem = problem_of_network(merged, configs[applying.back()].json, at))
+        out.errors.push_back(*problem);
+    }
+}
+
+// Checks what nodes check after merging, of requests with a single configuration for our drivers: interface names
+// are unique in the pod (kubelet/plan.cpp).
 void judge_single_configs(const std::vector<Config>& configs, const std::vector<Request>& requests,
                           const std::string& path, const Drivers& drivers, Judgement& out) {
   std::map<std::string, const Request*, std::less<>> owners;  // by interface name
-  std::set<size_t> with_routes;
   for (const Request& request : requests) {
     std::vector<size_t> applying;
     for (size_t i = 0; i < configs.size(); ++i)
@@ -201,8 +229,6 @@ void judge_single_configs(const std::vector<Config>& configs, const std::vector<
         !request.driver.empty() && request.driver != config.find("opaque")->text("driver");
     if (is_ignored || parameters == nullptr || !gives_interface(*parameters)) continue;
     const std::string at = path + ".config[" + std::to_string(applying.front()) + "]";
-    if (with_routes.insert(applying.front()).second)
-      if (const auto problem = problem_of_routes(config, at)) out.errors.push_back(*problem);
     const std::string name(parameters->text("ifName"));
     // A configuration without requests also applies to those for devices of other drivers, which ignore it.
     const Json* named = config.find("requests");
@@ -257,7 +283,10 @@ std::optional<Judgement> judge_claim(const kube::Json& object, std::string_view 
     if (const auto problem = problem_of_config(configs[i].json, at, !home.empty(), home))
       out.errors.push_back(*problem);
   }
-  if (out.errors.empty()) judge_single_configs(configs, requests, path, drivers, out);
+  if (out.errors.empty()) {
+    judge_networks(configs, requests, path, drivers, out);
+    judge_single_configs(configs, requests, path, drivers, out);
+  }
   concerns_us |= !out.warnings.empty() || !out.ignored_by_class.empty();
   if (!concerns_us) return std::nullopt;
   judge_form(object, *devices, path, out);

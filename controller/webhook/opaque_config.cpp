@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kubelet/partial_network.h"
 #include "kubelet/vf_config.h"
 #include "reactor/base/text.h"
 
@@ -73,32 +74,20 @@ std::optional<policy::Problem> problem_of_config(const kube::Json& config, std::
   return problem_from(read.error(), line);
 }
 
-std::optional<policy::Problem> problem_of_routes(const kube::Json& config, std::string path) {
-  const kube::Json* parameters = config.find({"opaque", "parameters"});
-  const kube::Json* network = parameters == nullptr ? nullptr : parameters->find("network");
+std::optional<kubelet::NativeNetwork> network_in(const kube::Json& config, bool is_claims) {
+  const kube::Json* network = config.find({"opaque", "parameters", "network"});
   if (network == nullptr || network->object() == nullptr) return std::nullopt;
-  // Other fields may be completed by the DeviceClass.
-  kube::Json alone = kube::Json::Object{};
-  for (const char* field : {"addresses", "routes"}) {
-    const kube::Json* list = network->find(field);
-    if (list == nullptr || list->array() == nullptr || list->array()->empty()) return std::nullopt;
-    alone.set(field, *list);
-  }
-  const std::string driver(config.find("opaque")->text("driver"));
-  kube::Json reduced = kube::Json::Object{};
-  for (const char* field : {"apiVersion", "kind"}) reduced.set(field, std::string(parameters->text(field)));
-  reduced.set("network", std::move(alone));
-  kubelet::Claim claim;
-  claim.configs = {{.is_claims = true,
-                    .has_opaque = true,
-                    .driver = driver,
-                    .parameters = std::move(reduced),
-                    .path = std::move(path)}};
-  const auto read = kubelet::VfConfigs::decode(claim, driver);
-  if (!read) return std::nullopt;
-  const auto whole = read->of("");
-  if (whole) return std::nullopt;
-  return problem_from(whole.error(), network->line());
+  auto decoded = kubelet::decode_native_network(
+      *network, "network", is_claims ? cni::Author::kNamespaceUser : cni::Author::kAdministrator);
+  if (!decoded) return std::nullopt;
+  return *std::move(decoded);
+}
+
+std::optional<policy::Problem> problem_of_network(const kubelet::NativeNetwork& network,
+                                                  const kube::Json& config, const std::string& path) {
+  const auto good = kubelet::check_partial_network(network, path + ".opaque.parameters.network");
+  if (good) return std::nullopt;
+  return problem_from(good.error(), config.find({"opaque", "parameters", "network"})->line());
 }
 
 }  // namespace sliced::webhook

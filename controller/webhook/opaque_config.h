@@ -7,6 +7,7 @@
 
 #include "controller/webhook/judged.h"
 #include "kube/objects/json.h"
+#include "kubelet/native_network.h"
 #include "policy/problem.h"
 #include "reactor/base/result.h"
 
@@ -22,9 +23,13 @@ bool is_our_config(const kube::Json& config, const Drivers& drivers);
 std::optional<policy::Problem> problem_of_config(const kube::Json& config, std::string path, bool is_claims,
                                                  const std::string& namespace_);
 
-/// Returns the first route of `network` that its `addresses` exclude, such as one with a gateway on none of their
-/// subnets; nullopt without both fields. Requires is_our_config() and no problem_of_config().
-std::optional<policy::Problem> problem_of_routes(const kube::Json& config, std::string path);
+/// Returns `network` of the config's parameters; nullopt without one. Requires no problem_of_config().
+std::optional<kubelet::NativeNetwork> network_in(const kube::Json& config, bool is_claims);
+/// Returns the first contradiction between fields of the network that one author sets, which nodes find after
+/// they merge it with that of the other author (kubelet/partial_network.h). config: has the last part of the
+/// network, with the path `path`.
+std::optional<policy::Problem> problem_of_network(const kubelet::NativeNetwork& network,
+                                                  const kube::Json& config, const std::string& path);
 
 /// Returns a problem if nodes ignore a configuration that was probably meant for our drivers; nullopt if not,
 /// or unknown. drivers_of_devices: known drivers of its devices; empty if unknown.

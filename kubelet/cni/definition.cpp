@@ -100,7 +100,9 @@ class DefinitionReader {
     if (known == nullptr && !is_listed)
       return wrong_value(
           "type", *type,
-          "static, host-local, whereabouts or dhcp, or one that is listed (" + rules_.plugins_source + ")");
+          "static, host-local, whereabouts or dhcp" +
+              (rules_.plugins_source.empty() ? std::string()
+                                             : ", or one that is listed (" + rules_.plugins_source + ")"));
     Json rest{Json::Object{}};
     for (const auto& [key, member] : *value.object())
       if (key != "type") rest.set(key, member);

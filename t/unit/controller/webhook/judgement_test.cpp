@@ -232,6 +232,63 @@ TEST(Judgement, RoutesOfAClaimFollowFromItsAddresses) {
       << "the class may have the type";
 }
 
+// Contradictions that no other author can resolve. Red when they are found only by the pod.
+TEST(Judgement, FieldsOfANetworkAgreeWithEachOther) {
+  const auto of_claim = [](const std::string& network) {
+    return said(judge(object_of(claim(opaque("network: {" + network + "}"))), kDrivers, "apps"));
+  };
+  const auto of_class = [](const std::string& network) {
+    return said(judge(
+        object_of("apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: c}\nspec: {config: [" +
+                  opaque("network: {" + network + "}") + "]}\n"),
+        kDrivers));
+  };
+  const struct {
+    std::string network, says;
+  } cases[] = {
+      {"minTxRate: 500, maxTxRate: 100", "minTxRate is 500, expected at most maxTxRate, which is 100"},
+      {"type: macvlan, vlan: 100", "vlan is 100, and type is macvlan"},
+      {"type: ipvlan, vlan: 100", "vlan is 100, and type is ipvlan"},
+      {"type: macvlan, trust: true", "trust is true, and type is macvlan"},
+      {"type: bridgePort, vlanProto: 802.1ad, vlan: 5", "vlanProto is 802.1ad, and type is bridgePort"},
+      {"type: vlan, vlan: 0", "vlan is 0, and type is vlan"},
+      {"vlan: 0, vlanQoS: 3", "vlanQoS is 3, and vlan is 0"},
+      {"type: ipvlan, mode: private", "mode is \"private\", and type is ipvlan"},
+      {"type: ipvlan, mac: '02:00:00:00:00:05'", "mac is 02:00:00:00:00:05, and type is ipvlan"},
+      {"type: macvlan, rdma: move", "rdma is \"move\", and type is macvlan"},
+      {"addresses: ['2001:db8::5/64'], mtu: 1000", "mtu is 1000, expected at least 1280"},
+      {"addresses: [10.0.0.5/24], ipam: {type: static}", "addresses is set, and ipam too"},
+      {"addresses: [10.0.0.5/24], duplicateAddressDetection: wait",
+       "duplicateAddressDetection is \"wait\", and addresses has no IPv6 address"},
+      {"addresses: [10.0.0.5/24], neighbors: [{address: 10.0.0.5, mac: '02:00:00:00:00:05'}]",
+       "neighbors[0].address is \"10.0.0.5\", which is an address of the interface itself"},
+  };
+  for (const auto& [network, says] : cases) {
+    const std::string field = "config[0].opaque.parameters.network." + says;
+    EXPECT_NE(of_claim(network).find("ResourceClaim c: spec.devices." + field), std::string::npos)
+        << network << "\n"
+        << of_claim(network);
+    EXPECT_NE(of_class(network).find("DeviceClass c: spec." + field), std::string::npos) << network << "\n"
+                                                                                         << of_class(network);
+  }
+  for (const std::string good :
+       {"minTxRate: 500", "minTxRate: 500, maxTxRate: 0", "mode: private", "vlanQoS: 3", "vlanProto: 802.1ad",
+        "type: vlan", "type: vlan, vlan: 100", "type: bridgePort, vlan: 100", "vlan: 100", "mtu: 1000",
+        "duplicateAddressDetection: wait", "ipam: {type: static}, duplicateAddressDetection: wait",
+        "neighbors: [{address: 10.0.0.5, mac: '02:00:00:00:00:05'}]"}) {
+    EXPECT_EQ(of_claim(good), "") << good << ": the class may have the rest";
+    EXPECT_EQ(of_class(good), "") << good << ": the claim may have the rest";
+  }
+  const auto of_two = [](const std::string& first, const std::string& second) {
+    return said(judge(
+        object_of(claim(opaque("network: {" + first + "}") + ", " + opaque("network: {" + second + "}"))),
+        kDrivers, "apps"));
+  };
+  EXPECT_EQ(of_two("minTxRate: 500, maxTxRate: 100", "maxTxRate: 1000"), "") << "the later one counts";
+  EXPECT_NE(of_two("minTxRate: 500", "maxTxRate: 100").find("config[1].opaque.parameters.network.minTxRate"),
+            std::string::npos);
+}
+
 std::string claim_of_class(const std::string& class_name, const std::string& config,
                            const std::string& selector = "", const std::string& kind = "ResourceClaim") {
   const std::string devices =

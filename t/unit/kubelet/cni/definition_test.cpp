@@ -648,6 +648,18 @@ TEST(CanonicalDefinition, NamespacesHaveSeparateAddressFolders) {
 }
 
 // validate and the webhook know neither device nor policy.
+// Red when an error names a list without a name.
+TEST(CanonicalDefinition, NamesOnlyAListThatItKnows) {
+  const std::string config = R"({"type":"sriov","ipam":{"type":"bridge"}})";
+  const auto without = canonical_definition(config, "nad", {}, std::nullopt);
+  ASSERT_FALSE(without);
+  EXPECT_EQ(without.error().what.find("()"), std::string::npos) << without.error().what;
+  EXPECT_TRUE(without.error().what.ends_with("expected static, host-local, whereabouts or dhcp"))
+      << without.error().what;
+  EXPECT_NE(why_not(config, rules({"sriov"}), kFunction).find("or one that is listed (the list)"),
+            std::string::npos);
+}
+
 TEST(CanonicalDefinition, ChecksIndependentFieldsWithoutADevice) {
   const DefinitionRules any;
   const auto why = [&](std::string_view config) {
