@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 
 #include "kubelet/cni/network.h"
 #include "reactor/base/text.h"
@@ -71,8 +73,12 @@ std::set<RouteKey> default_routes_of(const WantedInterface& wanted) {
 
 std::string default_route_conflict(const std::vector<WantedInterface>& interfaces) {
   std::map<RouteKey, const WantedInterface*> owners;
-  for (const WantedInterface& one : interfaces)
-    for (const RouteKey& key : default_routes_of(one)) {
+  // Each text is decoded once: a pod may have a thousand interfaces of one definition.
+  std::unordered_map<std::string_view, std::set<RouteKey>> decoded;
+  for (const WantedInterface& one : interfaces) {
+    const auto [routes, is_new] = decoded.try_emplace(one.config);
+    if (is_new) routes->second = default_routes_of(one);
+    for (const RouteKey& key : routes->second) {
       const auto [at, is_first] = owners.try_emplace(key, &one);
       if (is_first || at->second == &one) continue;
       const auto named = [](const WantedInterface& wanted) {
@@ -85,6 +91,7 @@ std::string default_route_conflict(const std::vector<WantedInterface>& interface
              " default route: " + named(*at->second) + " and " + named(one) +
              "; let one network set it, or give the routes different tables or priorities";
     }
+  }
   return "";
 }
 

@@ -47,6 +47,9 @@ std::optional<Made> made_by(const cni::Record& record) {
   return out;
 }
 
+// Bound of the configurations that are decoded in one turn of the loop.
+constexpr size_t kDecodedBytesMax = size_t{1} << 20;
+
 bool is_macvlan(const std::string& type) { return type == "macvlan" || type == "macvtap"; }
 
 // "" the kernel has both.
@@ -81,7 +84,11 @@ std::string parent_of(const cni::Record& record) {
 std::string parent_conflict(const cni::Record& failed, const std::vector<const cni::Record*>& others) {
   const auto wanted = made_by(failed);
   if (!wanted) return "";
+  size_t decoded = 0;
   for (const cni::Record* record : others) {
+    if (record->config.find(wanted->parent) == std::string::npos) continue;
+    decoded += record->config.size();
+    if (decoded > kDecodedBytesMax) return "";
     const auto other = made_by(*record);
     if (!other || other->parent != wanted->parent ||
         cni::record_name(record->attachment) == cni::record_name(failed.attachment))

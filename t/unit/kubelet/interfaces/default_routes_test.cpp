@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "t/fixture/growth.h"
+
 namespace sliced::kubelet {
 namespace {
 
@@ -45,6 +51,19 @@ TEST(DefaultRoutesTest, AllowsOnePerFamilyTableAndPriority) {
     EXPECT_EQ(!why.empty(), one.is_refused) << one.name << ": " << why;
     EXPECT_EQ(default_route_conflict({with("net2", one.other)}), "") << one.name;
   }
+}
+
+// Red when each interface of a pod has its definition decoded again: this is done for each claim of the pod, in a turn of the loop.
+TEST(DefaultRoutesTest, DecodesADefinitionOnce) {
+  std::string routes;
+  for (int i = 0; i < 200; ++i)
+    routes += (i == 0 ? "" : ",") + std::string(R"({"dst":"10.)") + std::to_string(i) + R"(.0.0/16"})";
+  const double growth = fixture::growth(64, [&](size_t count) -> std::function<void()> {
+    const auto all = std::make_shared<std::vector<WantedInterface>>();
+    for (size_t i = 0; i < count; ++i) all->push_back(with("net" + std::to_string(i), ipam(routes)));
+    return [all] { EXPECT_EQ(default_route_conflict(*all), ""); };
+  });
+  EXPECT_LT(growth, 2);
 }
 
 TEST(DefaultRoutesTest, UsesTheKernelsDefaultPriorityForIpv6) {

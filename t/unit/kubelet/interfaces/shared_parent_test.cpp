@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <memory>
+#include <vector>
+
 #include "t/fixture/golden.h"
+#include "t/fixture/growth.h"
 
 namespace sliced::kubelet {
 namespace shared_parent_test {
@@ -50,6 +55,31 @@ TEST(ParentConflict, NamesThePluginAndTheClaimInTheWay) {
     if (one.is_named) fixture::expect_golden(why);
     EXPECT_EQ(parent_conflict(wanted, {&wanted}), "") << "its own";
   }
+}
+
+// A definition has up to 16 KiB, a node thousands of interfaces, and each failed ADD is explained in a turn of the loop. Red when that
+// turn grows with the number of interfaces.
+TEST(ParentConflict, DecodesABoundedPartOfTheRecords) {
+  std::string lists;
+  for (int i = 0; i < 600; ++i)
+    lists += (i == 0 ? "" : ",") + std::string(R"([{"subnet":"10.)") + std::to_string(i / 64) + "." +
+             std::to_string(i % 64) + R"(.0/30"}])";
+  const std::string ranges = R"(,"ipam":{"type":"host-local","ranges":[)" + lists + "]}";
+  const auto growth_of = [&](const std::string& parent) {
+    return fixture::growth(128, [&](size_t count) -> std::function<void()> {
+      const auto others = std::make_shared<std::vector<cni::Record>>();
+      for (size_t i = 0; i < count; ++i)
+        others->push_back(
+            record(std::to_string(i), R"("type":"macvlan","master":")" + parent + '"' + ranges));
+      return [others] {
+        std::vector<const cni::Record*> all;
+        for (const cni::Record& one : *others) all.push_back(&one);
+        EXPECT_EQ(parent_conflict(record("a", R"("type":"macvlan","master":"eth7")"), all), "");
+      };
+    });
+  };
+  EXPECT_LT(growth_of("eth7"), 2);
+  EXPECT_LT(growth_of("ens8"), 2) << "none of them is on the link";
 }
 
 // Addresses that the kernel or IPAM chose are in what ADD yielded.
