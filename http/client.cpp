@@ -49,12 +49,12 @@ class Client::Running final : public Receiver, public Waiter, public std::enable
   void connect();
   void wait_for_connection();
   void send(const ConnectionPtr& connection);
-  void try_later();
-  void finish(const std::function<void()>& told);
+  void retry_later();
+  void finish(const std::function<void()>& notify);
   void fail(Error error);
   void release();
   void leave();
-  void watch_the_clock(Millis patience, std::string what);
+  void watch_the_clock(Millis patience, std::string phase);
   void on_clock();
 
   // Waiter
@@ -82,7 +82,7 @@ class Client::Running final : public Receiver, public Waiter, public std::enable
   Millis patience_{0};
   std::string patience_text_;
   int refusals_ = 0;
-  bool is_connecting_ = false, reused_ = false, repeated_ = false, paused_ = false, left_ = false;
+  bool is_connecting_ = false, reused_ = false, repeated_ = false, paused_ = false, has_left_pool_ = false;
 };
 
 void Client::Running::begin() {
@@ -116,7 +116,7 @@ void Client::Running::on_connection(const ConnectionPtr& connection) {
   const bool is_reserved = is_lasting() && connection->is_multiplexed() && max > 1;
   if (others + (is_reserved ? 1 : 0) < max) return send(connection);
   if (others == 0)  // another exchange was first, or the server accepts none
-    try_later();
+    retry_later();
   else
     begin();
 }
@@ -134,7 +134,7 @@ void Client::Running::send(const ConnectionPtr& connection) {
   if (paused_) stream_->pause();
 }
 
-void Client::Running::try_later() {
+void Client::Running::retry_later() {
   if (++refusals_ > kRefusalsMax) return fail({Errc::kBusy, "the server takes no request, again and again"});
   const Millis wait = refusals_ == 1 ? Millis{0} : kAfterRefusal * (1 << (refusals_ - 2));
   wait_for_connection();
@@ -173,7 +173,7 @@ void Client::Running::on_loss(const Loss& loss) {
   stream_.reset();
   move_.reset();
   const bool is_at_hand = request_ != nullptr;
-  if (loss.fate == Loss::Fate::kUnprocessed && is_at_hand) return try_later();
+  if (loss.fate == Loss::Fate::kUnprocessed && is_at_hand) return retry_later();
   // A server may close a kept connection at the very moment a request is on its way to it.
   const bool may_repeat =
       is_at_hand && reused_ && options_.repeatable && loss.fate == Loss::Fate::kUnanswered;
@@ -203,9 +203,9 @@ void Client::Running::resume() {
   if (stream_) stream_->resume();
 }
 
-void Client::Running::finish(const std::function<void()>& told) {
+void Client::Running::finish(const std::function<void()>& notify) {
   release();
-  told();
+  notify();
 }
 
 void Client::Running::fail(Error error) {
@@ -224,14 +224,14 @@ void Client::Running::release() {
 }
 
 void Client::Running::leave() {
-  if (std::exchange(left_, true)) return;
+  if (std::exchange(has_left_pool_, true)) return;
   if (const auto pool = pool_.lock()) --pool->exchanges;
 }
 
 // One timer for a whole phase: progress only moves a time stamp, so that a busy stream costs no timers.
-void Client::Running::watch_the_clock(Millis patience, std::string what) {
+void Client::Running::watch_the_clock(Millis patience, std::string phase) {
   patience_ = patience;
-  patience_text_ = std::move(what);
+  patience_text_ = std::move(phase);
   last_progress_ = scheduler_.now();
   clock_ = scheduler_.after(patience, [this] { on_clock(); });
 }

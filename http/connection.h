@@ -72,13 +72,13 @@ class Connection {
   /// Accepts no more exchanges, and calls on_drain of the receivers in progress.
   virtual void drain(bool at_once) = 0;
   /// Sets a callback for the end of an exchange, and for the server's drain or close.
-  void on_change(std::function<void()> told) { on_change_ = std::move(told); }
+  void on_change(std::function<void()> callback) { on_change_ = std::move(callback); }
 
  protected:
   // Must be the caller's last statement: the owner may drop the connection.
   void notify_change() {
-    const std::function<void()> told = on_change_;  // may be replaced meanwhile
-    if (told) told();
+    const std::function<void()> callback = on_change_;  // may be replaced meanwhile
+    if (callback) callback();
   }
 
  private:

@@ -22,8 +22,8 @@ struct Target {
   std::shared_ptr<const reactor::net::TlsContext> tls;  // unused if url.tls is false
   std::string tls_server_name;                          // "": url.host
   std::optional<Proxy> proxy = {};                      // used with CONNECT; not for a url without tls
-  bool speaks_http2 = false;  // known in advance (RFC 9113 section 3.3); otherwise negotiated by TLS (ALPN
-                              // "h2")
+  // HTTP/2 without negotiation (RFC 9113 section 3.3); otherwise negotiated by TLS (ALPN "h2").
+  bool has_prior_knowledge = false;
 };
 using TargetPtr = std::shared_ptr<const Target>;
 

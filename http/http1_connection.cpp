@@ -34,7 +34,7 @@ class Http1Connection final : public Connection, public std::enable_shared_from_
   void on_wire_error(const Error& error);
   void abandon(const Exchange& exchange);
   void finish();
-  void lose(Error error);
+  void fail(Error error);
   void close();
 
   std::unique_ptr<ByteStream> wire_;  // null: closed
@@ -97,7 +97,7 @@ void Http1Connection::on_data(std::string_view bytes) {
   got_bytes_ = true;
   const auto fed = decoder_->feed(bytes);
   if (current_ == nullptr) return;
-  if (!fed) return lose(fed.error());
+  if (!fed) return fail(fed.error());
   if (decoder_->complete()) finish();
 }
 
@@ -106,14 +106,14 @@ void Http1Connection::on_wire_end() {
   if (current_ == nullptr) return close();
   const auto finished = decoder_->finish();
   if (current_ == nullptr) return;
-  if (!finished) return lose(finished.error());
+  if (!finished) return fail(finished.error());
   finish();
 }
 
 void Http1Connection::on_wire_error(const Error& error) {
   const auto self = shared_from_this();
   if (current_ == nullptr) return close();
-  lose(Error(error));  // which dies with the wire
+  fail(Error(error));  // which dies with the wire
 }
 
 void Http1Connection::abandon(const Exchange& exchange) {
@@ -138,7 +138,7 @@ void Http1Connection::finish() {
   receiver.on_end();
 }
 
-void Http1Connection::lose(Error error) {
+void Http1Connection::fail(Error error) {
   Receiver& receiver = std::exchange(current_, nullptr)->receiver();
   close();
   receiver.on_loss({std::move(error), got_bytes_ ? Loss::Fate::kCut : Loss::Fate::kUnanswered});

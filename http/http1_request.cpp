@@ -36,7 +36,7 @@ struct RequestDecoder::State : HeadState {
   Head head;
   std::string_view fed;   // the bytes that llhttp has before it
   char last_seen = '\0';  // before them, white space passed over
-  bool has_begun = false;
+  bool is_started = false;
   std::optional<Error> error;
   int status = 400;
 
@@ -125,7 +125,7 @@ struct RequestDecoder::State : HeadState {
     head = {};
     static_cast<HeadState&>(*this) = {};
     last_seen = '\0';
-    has_begun = false;
+    is_started = false;
   }
 };
 
@@ -162,11 +162,11 @@ Result<size_t> RequestDecoder::feed(std::string_view bytes) {
   if (state.error) return *state.error;
   // A line end between requests is ignored (RFC 9112 section 2.2).
   size_t skipped = 0;
-  while (!state.has_begun && skipped < bytes.size() && (bytes[skipped] == '\r' || bytes[skipped] == '\n'))
+  while (!state.is_started && skipped < bytes.size() && (bytes[skipped] == '\r' || bytes[skipped] == '\n'))
     ++skipped;
   const std::string_view rest = bytes.substr(skipped);
   if (rest.empty()) return bytes.size();
-  state.has_begun = true;
+  state.is_started = true;
   state.fed = rest;
   const llhttp_errno_t code = llhttp_execute(&state.parser, rest.data(), rest.size());
   if (code == HPE_PAUSED && state.complete)
@@ -181,7 +181,7 @@ Result<size_t> RequestDecoder::feed(std::string_view bytes) {
 }
 
 void RequestDecoder::restart() { state_->start(); }
-bool RequestDecoder::has_begun() const { return state_->has_begun; }
+bool RequestDecoder::is_started() const { return state_->is_started; }
 bool RequestDecoder::has_head() const { return state_->has_head; }
 bool RequestDecoder::complete() const { return state_->complete; }
 int RequestDecoder::status() const { return state_->status; }

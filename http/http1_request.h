@@ -33,7 +33,7 @@ class RequestDecoder {
   /// Starts the next request: clears the state and the counters. Requires: complete().
   void restart();
 
-  bool has_begun() const;  // a byte of a request was received
+  bool is_started() const;  // a byte of a request was received
   bool has_head() const;
   bool complete() const;
   int status() const;       // for the error

@@ -23,11 +23,11 @@ class Http1ServerSession final : public ServerSession {
 
   Result<Unit> feed(std::string_view from_client, TimePoint now) override;
   void end_of_input(TimePoint now) override;
-  void turn(TimePoint now) override;
+  void run_pending(TimePoint now) override;
   std::string take_outgoing(TimePoint now) override;
   Result<Unit> check(TimePoint now) override;
   bool is_waiting() const override {
-    return !is_closing_ && (owes_a_head() || owes_a_body() || may_be_gone());
+    return !is_closing_ && (awaits_head() || awaits_body() || may_have_disconnected());
   }
   // While an answer is made, too: the end of a client that goes is read like its bytes.
   bool wants_input() const override {
@@ -38,10 +38,10 @@ class Http1ServerSession final : public ServerSession {
   size_t calls() const override { return exchange_ ? 1 : 0; }
   void drain() override {
     is_draining_ = true;
-    if (!exchange_ && !decoder_.has_begun()) is_closing_ = true;
+    if (!exchange_ && !decoder_.is_started()) is_closing_ = true;
   }
-  bool is_over() const override { return is_closing_ && !exchange_ && out_.empty(); }
-  void lose_all(const Error& why) override;
+  bool is_finished() const override { return is_closing_ && !exchange_ && out_.empty(); }
+  void fail_all(const Error& why) override;
 
  private:
   struct Exchange {
@@ -54,23 +54,23 @@ class Http1ServerSession final : public ServerSession {
     std::optional<size_t> length_left;  // of the answer, if it was announced
   };
 
-  bool owes_a_head() const { return !exchange_ && (decoder_.has_begun() || is_fresh_); }
-  bool owes_a_body() const {
+  bool awaits_head() const { return !exchange_ && (decoder_.is_started() || is_fresh_); }
+  bool awaits_body() const {
     return exchange_ && !exchange_->is_request_whole && !exchange_->response.is_paused() &&
            context_.bounds.request_max.count() != 0;
   }
   // It has closed its sending side, or pipelined so much that its end would not be read.
-  bool may_be_gone() const { return exchange_ && (has_input_ended_ || !ahead_.empty()); }
+  bool may_have_disconnected() const { return exchange_ && (is_input_closed_ || !ahead_.empty()); }
   void parse();
   void begin(RequestDecoder::Head head);
   void request_is_whole();
   void refuse(int status, const std::string& why);
   void refuse(const Error& why);
-  void write_answer();
+  void write_response();
   void write_head();
   void write_body();
   void finish();
-  void lose(const Error& why);
+  void fail_exchange(const Error& why);
 
   const SessionContext context_;
   RequestDecoder decoder_;
@@ -80,13 +80,13 @@ class Http1ServerSession final : public ServerSession {
   std::optional<Error> error_;
   TimePoint since_, now_{}, ended_at_{};  // since_: start of the wait for the client
   bool is_fresh_ = true;                  // no request yet
-  bool is_closing_ = false, is_draining_ = false, has_input_ended_ = false;
+  bool is_closing_ = false, is_draining_ = false, is_input_closed_ = false;
 };
 
 Result<Unit> Http1ServerSession::feed(std::string_view from_client, TimePoint now) {
   now_ = now;
   if (is_closing_) return Unit{};  // discarded
-  if (!decoder_.has_begun() && !exchange_ && !is_fresh_) since_ = now;
+  if (!decoder_.is_started() && !exchange_ && !is_fresh_) since_ = now;
   ahead_ += from_client;
   parse();
   return error_ ? Result<Unit>(*error_) : Result<Unit>(Unit{});
@@ -96,13 +96,13 @@ void Http1ServerSession::parse() {
   while (!ahead_.empty() && !is_closing_ && out_.size() < kOutgoingPiece &&
          (!exchange_ || !exchange_->is_request_whole)) {
     const std::string bytes = std::exchange(ahead_, {});
-    const auto taken = decoder_.feed(bytes);
-    if (!taken) return refuse(taken.error());
-    ahead_ = bytes.substr(*taken);
+    const auto consumed = decoder_.feed(bytes);
+    if (!consumed) return refuse(consumed.error());
+    ahead_ = bytes.substr(*consumed);
     if (decoder_.complete()) request_is_whole();
-    write_answer();
+    write_response();
   }
-  if (has_input_ended_ && !exchange_ && ahead_.empty()) is_closing_ = true;
+  if (is_input_closed_ && !exchange_ && ahead_.empty()) is_closing_ = true;
 }
 
 void Http1ServerSession::begin(RequestDecoder::Head head) {
@@ -143,28 +143,28 @@ void Http1ServerSession::refuse(int status, const std::string& why) {
   exchange_->response.replace(status, why);
   if (const auto call = std::exchange(exchange_->call, nullptr))
     call->on_loss(error_.value_or(Error{Errc::kTimeout, why}));
-  write_answer();
+  write_response();
 }
 
 void Http1ServerSession::end_of_input(TimePoint now) {
   now_ = ended_at_ = now;
-  has_input_ended_ = true;
-  if (!exchange_ && !decoder_.has_begun()) is_closing_ = true;
+  is_input_closed_ = true;
+  if (!exchange_ && !decoder_.is_started()) is_closing_ = true;
   const bool is_cut = exchange_ ? !exchange_->is_request_whole : !is_closing_;
   if (!is_cut) return;  // a client that has closed its sending side may still read; check() limits that
-  lose_all({Errc::kIo, "the client closed the connection in the middle of its request"});
+  fail_all({Errc::kIo, "the client closed the connection in the middle of its request"});
 }
 
-void Http1ServerSession::turn(TimePoint now) {
+void Http1ServerSession::run_pending(TimePoint now) {
   now_ = now;
   if (exchange_ && exchange_->response.is_paused()) exchange_->was_paused = true;
   if (exchange_ && !exchange_->response.is_paused() && std::exchange(exchange_->was_paused, false))
     since_ = now;
-  write_answer();
+  write_response();
   parse();
 }
 
-void Http1ServerSession::write_answer() {
+void Http1ServerSession::write_response() {
   if (!exchange_) return;
   const QueuedResponse& response = exchange_->response;
   if (response.is_abandoned()) {
@@ -224,35 +224,35 @@ void Http1ServerSession::finish() {
   // A short answer, or an incomplete request: the connection's framing is lost.
   const bool is_short = exchange->length_left.value_or(0) != 0;
   if (is_short || !exchange->keeps_alive || !exchange->is_request_whole || is_draining_ ||
-      (has_input_ended_ && ahead_.empty()))
+      (is_input_closed_ && ahead_.empty()))
     is_closing_ = true;
   since_ = now_;
 }
 
 std::string Http1ServerSession::take_outgoing(TimePoint now) {
   now_ = now;
-  if (out_.empty()) write_answer();
+  if (out_.empty()) write_response();
   if (out_.empty()) parse();
   return std::exchange(out_, {});
 }
 
 Result<Unit> Http1ServerSession::check(TimePoint now) {
   now_ = now;
-  if (owes_a_head() && now - since_ >= context_.bounds.head_max) {
+  if (awaits_head() && now - since_ >= context_.bounds.head_max) {
     error_ = Error{Errc::kTimeout, "no whole request within " +
                                        std::to_string(context_.bounds.head_max.count() / 1000) + " s"};
-    if (is_fresh_ && !decoder_.has_begun())
+    if (is_fresh_ && !decoder_.is_started())
       is_closing_ = true;
     else
       refuse(408, error_->what);
     return *error_;
   }
-  const bool is_given_up = has_input_ended_ && exchange_ && !exchange_->has_head_sent;
-  if (is_given_up && now - ended_at_ >= kHalfClosedMax) {
-    lose_all({Errc::kIo, "the client closed the connection before its answer"});
+  const bool is_unanswered = is_input_closed_ && exchange_ && !exchange_->has_head_sent;
+  if (is_unanswered && now - ended_at_ >= kHalfClosedMax) {
+    fail_all({Errc::kIo, "the client closed the connection before its answer"});
     return Unit{};
   }
-  if (!owes_a_body()) return Unit{};
+  if (!awaits_body()) return Unit{};
   if (now - since_ < context_.bounds.request_max) return Unit{};
   error_ = Error{Errc::kTimeout, "the request is not whole within " +
                                      std::to_string(context_.bounds.request_max.count() / 1000) + " s"};
@@ -260,7 +260,7 @@ Result<Unit> Http1ServerSession::check(TimePoint now) {
   return *error_;
 }
 
-void Http1ServerSession::lose_all(const Error& why) {
+void Http1ServerSession::fail_all(const Error& why) {
   is_closing_ = true;
   out_.clear();
   const auto exchange = std::move(exchange_);

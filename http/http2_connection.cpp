@@ -89,14 +89,14 @@ std::unique_ptr<Stream> Http2Connection::send(OutgoingRequestPtr request, const 
 void Http2Connection::on_data(std::string_view bytes) {
   const auto self = shared_from_this();
   last_heard_ = scheduler_.now();
-  const size_t max_before = session_.streams_max();
+  const size_t max_streams_before = session_.streams_max();
   const auto fed = session_.feed(bytes, last_heard_);
   flush();
   if (is_closed()) return;
   if (!fed) return die(fed.error());
-  const bool goes_away = session_.is_going_away() && !draining_;
-  if (goes_away) drain(false);
-  if (goes_away || session_.streams_max() != max_before) notify_change();
+  const bool received_goaway = session_.is_going_away() && !draining_;
+  if (received_goaway) drain(false);
+  if (received_goaway || session_.streams_max() != max_streams_before) notify_change();
 }
 
 void Http2Connection::on_wire_end() {
@@ -108,7 +108,7 @@ void Http2Connection::die(Error error) {
   const auto self = shared_from_this();
   wire_.reset();
   clock_.reset();
-  session_.lose_all(error);
+  session_.fail_all(error);
   notify_change();
 }
 

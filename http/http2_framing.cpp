@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kReasonShown = 128;
 constexpr size_t kFrameHeaderBytes = 9;
 constexpr size_t kFrameBytesMax = 16'384;  // ours (SETTINGS_MAX_FRAME_SIZE) is the initial one
-constexpr size_t kSmallPiece = 1024;
+constexpr size_t kSmallPart = 1024;
 constexpr size_t kPaddingMax = 256;  // of a frame, its length included
 
 uint32_t byte_at(const std::string& frame, size_t at) { return static_cast<uint8_t>(frame[at]); }
@@ -45,10 +45,10 @@ Result<Unit> Http2Framing::feed_frames(std::string_view bytes, TimePoint now) {
   }
   while (!bytes.empty() && !error_) {
     const bool is_header = frame_.size() < kFrameHeaderBytes && data_left_ == 0;
-    const size_t wanted = data_left_ > 0 ? data_left_
+    const size_t length = data_left_ > 0 ? data_left_
                           : is_header    ? kFrameHeaderBytes - frame_.size()
                                          : kFrameHeaderBytes + payload_bytes(frame_) - frame_.size();
-    const std::string_view part = bytes.substr(0, wanted);
+    const std::string_view part = bytes.substr(0, length);
     bytes.remove_prefix(part.size());
     if (data_left_ > 0) {
       data_left_ -= part.size();
@@ -56,7 +56,7 @@ Result<Unit> Http2Framing::feed_frames(std::string_view bytes, TimePoint now) {
     } else {
       if (frame_.empty() && !is_in_headers_) partial_since_ = now;
       frame_ += part;
-      if (part.size() < wanted) break;
+      if (part.size() < length) break;
       if (is_header) begin_frame();
       if (!error_ && is_whole(frame_)) {
         adapt(header_, frame_);
@@ -80,7 +80,7 @@ void Http2Framing::begin_frame() {
   const bool is_data = frame.type == NGHTTP2_DATA;
   continuations_ = frame.type == NGHTTP2_CONTINUATION ? continuations_ + 1 : 0;
   const bool is_padding = (frame.flags & NGHTTP2_FLAG_PADDED) != 0 && frame.size <= kPaddingMax;
-  const bool brings = (frame.size > 0 && !is_padding) || (frame.flags & NGHTTP2_FLAG_END_STREAM) != 0;
+  const bool has_payload = (frame.size > 0 && !is_padding) || (frame.flags & NGHTTP2_FLAG_END_STREAM) != 0;
   if (frame.type == NGHTTP2_HEADERS || frame.type == NGHTTP2_CONTINUATION)
     is_in_headers_ = (frame.flags & NGHTTP2_FLAG_END_HEADERS) == 0;
   const std::string peer(peer_);
@@ -92,7 +92,7 @@ void Http2Framing::begin_frame() {
   else if (continuations_ > kHttp2ContinuationsMax)
     fail(NGHTTP2_ENHANCE_YOUR_CALM,
          {Errc::kIo, "the " + peer + "'s headers have too many CONTINUATION frames"});
-  else if (!(is_data && brings && is_wanted(frame)) && !spend())
+  else if (!(is_data && has_payload && expects(frame)) && !spend())
     fail(NGHTTP2_ENHANCE_YOUR_CALM, {Errc::kIo, "the " + peer + " sends too many frames without effect"});
   if (error_ || !is_data || frame.size == 0) return;
   data_left_ = frame.size;
@@ -101,12 +101,12 @@ void Http2Framing::begin_frame() {
 
 void Http2Framing::receive(std::string_view bytes) {
   is_busy_ = true;
-  const ssize_t taken =
+  const ssize_t consumed =
       nghttp2_session_mem_recv(raw_, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
   is_busy_ = false;
-  if (taken < 0)
+  if (consumed < 0)
     fail(NGHTTP2_PROTOCOL_ERROR,
-         {Errc::kIo, "HTTP/2: " + std::string(nghttp2_strerror(static_cast<int>(taken)))});
+         {Errc::kIo, "HTTP/2: " + std::string(nghttp2_strerror(static_cast<int>(consumed)))});
 }
 
 void Http2Framing::pump() {
@@ -136,9 +136,10 @@ void Http2Framing::handle_goaway(uint32_t code, std::string_view reason) {
 
 void Http2Framing::earn(size_t frames) { budget_ = std::min(kHttp2FrameBudget, budget_) + frames; }
 
-ssize_t Http2Framing::hand_out(int32_t stream, const Piece& piece, const Headers& trailers, uint32_t* flags) {
+ssize_t Http2Framing::hand_out(int32_t stream, const SentPart& piece, const Headers& trailers,
+                               uint32_t* flags) {
   const auto bytes = static_cast<ssize_t>(piece.bytes);
-  if (piece.bytes >= kSmallPiece || (bytes > 0 && piece.left == 0)) earn(2 + piece.bytes / 1024);
+  if (piece.bytes >= kSmallPart || (bytes > 0 && piece.left == 0)) earn(2 + piece.bytes / 1024);
   if (!piece.is_last() && bytes == 0) return NGHTTP2_ERR_DEFERRED;
   if (!piece.is_last()) return bytes;
   *flags |= NGHTTP2_DATA_FLAG_EOF;

@@ -59,7 +59,7 @@ class Http2Framing {
   /// Called with a complete frame before nghttp2 gets it; may change its payload.
   virtual void adapt(const FrameHeader& /*frame*/, std::string& /*bytes*/) const {}
   /// Returns whether the receiver of a DATA frame still exists.
-  virtual bool is_wanted(const FrameHeader& frame) const = 0;
+  virtual bool expects(const FrameHeader& frame) const = 0;
 
   /// Collects nghttp2's outgoing bytes. Does nothing from within nghttp2.
   void pump();
@@ -70,14 +70,14 @@ class Http2Framing {
   void earn(size_t frames);
   /// A piece of a body in nghttp2's buffer; `left` bytes remain for later. Only trailers follow a complete
   /// body.
-  struct Piece {
+  struct SentPart {
     size_t bytes = 0, left = 0;
     bool is_whole = false;
     bool is_last() const { return is_whole && left == 0; }
   };
   /// Returns the result and flags for nghttp2's read callback. A piece earns 2 frames, and 1 per KiB: peers
   /// return its credit in small pieces. A piece that is small because of small credit earns nothing.
-  ssize_t hand_out(int32_t stream, const Piece& piece, const Headers& trailers, uint32_t* flags);
+  ssize_t hand_out(int32_t stream, const SentPart& piece, const Headers& trailers, uint32_t* flags);
   /// nghttp2 sends a GOAWAY: stores the violated rule.
   void handle_goaway(uint32_t code, std::string_view reason);
   /// A frame or a header block is incomplete.

@@ -17,7 +17,7 @@ constexpr size_t kPrefaceBytes = 24;
 // stream is reset (RFC 9113 section 8.1). curl 7.88 loses an answer that is followed immediately by a reset,
 // and reads none while it has no credit.
 constexpr Millis kRestMax{10'000};
-constexpr uint8_t kLastCall[8] = {'l', 'a', 's', 't', 'c', 'a', 'l', 'l'};  // in the PING behind a GOAWAY
+constexpr uint8_t kDrainPing[8] = {'l', 'a', 's', 't', 'c', 'a', 'l', 'l'};  // in the PING behind a GOAWAY
 
 }  // namespace
 
@@ -66,14 +66,14 @@ struct Http2ServerSession::Callbacks {
     const bool is_ack = (frame->hd.flags & NGHTTP2_FLAG_ACK) != 0;
     if (frame->hd.type == NGHTTP2_SETTINGS) (is_ack ? self.has_ack_ : self.has_settings_) = true;
     if (frame->hd.type == NGHTTP2_PING && is_ack &&
-        std::memcmp(frame->ping.opaque_data, kLastCall, sizeof kLastCall) == 0 &&
-        !std::exchange(self.has_said_last_, true))
+        std::memcmp(frame->ping.opaque_data, kDrainPing, sizeof kDrainPing) == 0 &&
+        !std::exchange(self.has_sent_final_goaway_, true))
       nghttp2_submit_goaway(self.raw_, NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(self.raw_),
                             NGHTTP2_NO_ERROR, nullptr, 0);
     Stream* stream = self.find(id);
     if (stream == nullptr) return 0;
     if (frame->hd.type == NGHTTP2_HEADERS && stream->has_head && self.refusal_of(*stream) == 431) {
-      self.lose(id, {Errc::kTooLarge, "the request's trailers are too large"}, 431);
+      self.fail_stream(id, {Errc::kTooLarge, "the request's trailers are too large"}, 431);
       return 0;
     }
     if (frame->hd.type == NGHTTP2_HEADERS && !stream->has_head) self.begin(id, *stream);
@@ -92,7 +92,7 @@ struct Http2ServerSession::Callbacks {
     if (stream == nullptr) return 0;
     if (!stream->is_answered) {
       const std::string name = nghttp2_http2_strerror(code);
-      self.lose(id, {Errc::kIo, "the stream was reset (" + name + ")"}, 0);
+      self.fail_stream(id, {Errc::kIo, "the stream was reset (" + name + ")"}, 0);
     } else {
       self.earn(kHttp2FrameBudgetAStream);
       (void)self.forget(id);
@@ -110,7 +110,7 @@ struct Http2ServerSession::Callbacks {
     if (stream == nullptr || !may_end || (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return 0;
     stream->is_answered = true;
     stream->since = self.now_;
-    self.answered_.insert(frame->hd.stream_id);
+    self.submitted_.insert(frame->hd.stream_id);
     return 0;
   }
 
@@ -125,7 +125,8 @@ struct Http2ServerSession::Callbacks {
     stream->moved += part.size();
     if (!response.has_body()) stream->is_watched = false;
     if (response.take_room()) self.rooms_.insert(id);
-    const Piece piece{.bytes = part.size(), .left = response.unsent_bytes(), .is_whole = response.is_whole()};
+    const SentPart piece{
+        .bytes = part.size(), .left = response.unsent_bytes(), .is_whole = response.is_whole()};
     return self.hand_out(id, piece, piece.is_last() ? response.take_trailers() : Headers{}, flags);
   }
 
@@ -169,7 +170,7 @@ Result<Unit> Http2ServerSession::feed(std::string_view from_client, TimePoint no
   (void)feed_frames(from_client, now);
   push_all();
   pump();
-  settle();
+  run_deferred();
   return error_ ? Result<Unit>(*error_) : Result<Unit>(Unit{});
 }
 
@@ -226,7 +227,7 @@ void Http2ServerSession::begin(StreamId id, Stream& stream) {
   const std::string* expect = head.header("expect");
   stream.call = context_.serve(head, stream.response);
   if (!stream.call && !stream.response.is_whole()) stream.response.replace(500, "no answer");
-  if (expect == nullptr || lower(*expect) != "100-continue" || stream.response.is_begun()) return;
+  if (expect == nullptr || lower(*expect) != "100-continue" || stream.response.is_started()) return;
   const Headers interim = {{":status", "100"}};
   const auto raw_fields = fields(interim);
   nghttp2_submit_headers(raw_, NGHTTP2_FLAG_NONE, id, nullptr, raw_fields.data(), raw_fields.size(), nullptr);
@@ -237,12 +238,13 @@ void Http2ServerSession::take_body(StreamId id, Stream& stream, std::string_view
   stream.body_bytes += bytes.size();
   const size_t max = context_.bounds.request.body_bytes_max;
   if (max != 0 && stream.body_bytes > max) {
-    lose(id, {Errc::kTooLarge, "the request's body is larger than " + std::to_string(max) + " bytes"}, 413);
+    fail_stream(id, {Errc::kTooLarge, "the request's body is larger than " + std::to_string(max) + " bytes"},
+                413);
     nghttp2_session_consume(raw_, id, bytes.size());
   } else if (stream.response.is_paused()) {
-    stream.kept += bytes;
+    stream.unread += bytes;
   } else {
-    hand_over(id, stream, bytes);
+    deliver_body(id, stream, bytes);
   }
 }
 
@@ -257,7 +259,7 @@ void Http2ServerSession::drop_rest(StreamId id, Stream& stream, size_t bytes) {
   (void)forget(id);
 }
 
-void Http2ServerSession::hand_over(StreamId id, Stream& stream, std::string_view bytes) {
+void Http2ServerSession::deliver_body(StreamId id, Stream& stream, std::string_view bytes) {
   nghttp2_session_consume(raw_, id, bytes.size());
   stream.call->on_body(bytes);
 }
@@ -269,7 +271,7 @@ void Http2ServerSession::end_request(Stream& stream) {
   stream.call->on_end();
 }
 
-void Http2ServerSession::turn(TimePoint now) {
+void Http2ServerSession::run_pending(TimePoint now) {
   now_ = now;
   push_all();
 }
@@ -285,7 +287,8 @@ void Http2ServerSession::push(StreamId id) {
   const bool is_paused = stream->response.is_paused();
   if (std::exchange(stream->was_paused, is_paused) && !is_paused) stream->since = now_;
   if (!is_paused && stream->call) {
-    if (const std::string kept = std::exchange(stream->kept, {}); !kept.empty()) hand_over(id, *stream, kept);
+    if (const std::string unread = std::exchange(stream->unread, {}); !unread.empty())
+      deliver_body(id, *stream, unread);
     if (stream->has_ended && !stream->is_request_whole && !stream->response.is_paused()) end_request(*stream);
   }
   if (stream->response.is_abandoned()) {
@@ -315,25 +318,25 @@ std::string Http2ServerSession::take_outgoing(TimePoint now) {
   now_ = now;
   push_all();
   pump();
-  settle();
+  run_deferred();
   return std::exchange(out_, {});
 }
 
 // Calls on_room(), and destroys answered calls.
-void Http2ServerSession::settle() {
+void Http2ServerSession::run_deferred() {
   for (const StreamId id : std::exchange(rooms_, {}))
     if (Stream* stream = find(id); stream != nullptr && stream->call) stream->call->on_room();
-  for (const StreamId id : std::exchange(answered_, {})) {
+  for (const StreamId id : std::exchange(submitted_, {})) {
     Stream* stream = find(id);
     if (stream == nullptr) continue;
     stream->call.reset();
-    drop_kept(*stream);
+    drop_unread(*stream);
   }
-  if (error_ && !is_lost_) lose_all(Error(*error_));
+  if (error_ && !has_failed_all_) fail_all(Error(*error_));
 }
 
 // status: the answer, unless one has begun. 0: the stream is already reset.
-void Http2ServerSession::lose(StreamId id, const Error& why, int status) {
+void Http2ServerSession::fail_stream(StreamId id, const Error& why, int status) {
   Stream& stream = *find(id);
   if (status != 0 && stream.is_answered) {
     nghttp2_submit_rst_stream(raw_, NGHTTP2_FLAG_NONE, id, NGHTTP2_NO_ERROR);
@@ -341,29 +344,29 @@ void Http2ServerSession::lose(StreamId id, const Error& why, int status) {
     return;
   }
   if (status != 0 && !stream.is_submitted) {
-    drop_kept(stream);
+    drop_unread(stream);
     stream.response.replace(status, why.what);
     if (const auto call = std::exchange(stream.call, nullptr)) call->on_loss(why);
     return;
   }
   if (status != 0) nghttp2_submit_rst_stream(raw_, NGHTTP2_FLAG_NONE, id, NGHTTP2_CANCEL);
-  const auto lost = forget(id);  // its answer lives as long as its call
-  if (lost->call) lost->call->on_loss(why);
+  const auto failed = forget(id);  // its answer lives as long as its call
+  if (failed->call) failed->call->on_loss(why);
 }
 
 std::unique_ptr<Http2ServerSession::Stream> Http2ServerSession::forget(StreamId id) {
   auto stream = std::move(streams_.extract(id).mapped());
-  drop_kept(*stream);
+  drop_unread(*stream);
   context_.wake();
   return stream;
 }
 
-void Http2ServerSession::drop_kept(Stream& stream) {
-  const std::string kept = std::exchange(stream.kept, {});
-  if (!kept.empty()) nghttp2_session_consume_connection(raw_, kept.size());
+void Http2ServerSession::drop_unread(Stream& stream) {
+  const std::string unread = std::exchange(stream.unread, {});
+  if (!unread.empty()) nghttp2_session_consume_connection(raw_, unread.size());
 }
 
-bool Http2ServerSession::owes(const Stream& stream) const {
+bool Http2ServerSession::awaits_client(const Stream& stream) const {
   if (stream.is_answered) return !stream.has_ended;
   return !stream.has_ended && !stream.response.is_paused() && context_.bounds.request_max.count() != 0;
 }
@@ -373,10 +376,10 @@ bool Http2ServerSession::is_blocked(const Stream& stream) const {
 }
 
 bool Http2ServerSession::is_waiting() const {
-  if (error_ || is_lost_) return false;
+  if (error_ || has_failed_all_) return false;
   if (!has_settings_ || !has_ack_ || is_partial()) return true;
   return std::any_of(streams_.begin(), streams_.end(),
-                     [&](const auto& at) { return owes(*at.second) || is_blocked(*at.second); });
+                     [&](const auto& at) { return awaits_client(*at.second) || is_blocked(*at.second); });
 }
 
 Result<Unit> Http2ServerSession::check(TimePoint now) {
@@ -396,37 +399,38 @@ Result<Unit> Http2ServerSession::check(TimePoint now) {
       stream->moved = 0, stream->moved_at = now;
     if (error_)
       late.emplace_back(id, *error_);
-    else if (owes(*stream) && now - stream->since >= (stream->is_answered ? kRestMax : bounds.request_max))
+    else if (awaits_client(*stream) &&
+             now - stream->since >= (stream->is_answered ? kRestMax : bounds.request_max))
       late.emplace_back(
           id, Error{Errc::kTimeout, "the request is not whole within " + seconds(bounds.request_max)});
     else if (stream->is_watched && now - stream->moved_at >= bounds.stall_max)
       late.emplace_back(id, Error{Errc::kTimeout, "the client does not take the answer"});
   }
-  for (const auto& [id, why] : late) lose(id, why, error_ ? 0 : 408);
+  for (const auto& [id, why] : late) fail_stream(id, why, error_ ? 0 : 408);
   return error_ ? Result<Unit>(*error_) : Result<Unit>(Unit{});
 }
 
 void Http2ServerSession::drain() {
   if (std::exchange(is_draining_, true) || error_) return;
   if (streams_.empty()) {
-    has_said_last_ = true;
+    has_sent_final_goaway_ = true;
     nghttp2_session_terminate_session(raw_, NGHTTP2_NO_ERROR);
   } else {
     nghttp2_submit_shutdown_notice(raw_);
-    nghttp2_submit_ping(raw_, NGHTTP2_FLAG_NONE, kLastCall);
+    nghttp2_submit_ping(raw_, NGHTTP2_FLAG_NONE, kDrainPing);
   }
 }
 
-bool Http2ServerSession::is_over() const {
-  if (is_lost_) return out_.empty();
-  const bool is_done = has_said_last_ && streams_.empty();
+bool Http2ServerSession::is_finished() const {
+  if (has_failed_all_) return out_.empty();
+  const bool is_drained = has_sent_final_goaway_ && streams_.empty();
   return out_.empty() && nghttp2_session_want_write(raw_) == 0 &&
-         (is_done || nghttp2_session_want_read(raw_) == 0);
+         (is_drained || nghttp2_session_want_read(raw_) == 0);
 }
 
-void Http2ServerSession::lose_all(const Error& why) {
-  is_lost_ = true;
-  while (!streams_.empty()) lose(streams_.begin()->first, why, 0);
+void Http2ServerSession::fail_all(const Error& why) {
+  has_failed_all_ = true;
+  while (!streams_.empty()) fail_stream(streams_.begin()->first, why, 0);
 }
 
 std::unique_ptr<ServerSession> make_http2_server_session(SessionContext context, TimePoint now) {

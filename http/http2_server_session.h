@@ -17,7 +17,7 @@ namespace sliced::http {
 /// Implements ServerSession; http/http2_server.h describes its bounds.
 /// Ownership: each stream owns its call and its answer; the call is destroyed first. No nghttp2 object but
 /// the session is kept.
-/// Order: feed() and check() only record changes of answers (ready_, rooms_, answered_); settle() and
+/// Order: feed() and check() only record changes of answers (ready_, rooms_, submitted_); run_deferred() and
 /// push_all() process them outside nghttp2, because a handler called from its callbacks could end the
 /// session.
 /// Errors: an error that ends the connection is in error_ and is returned once, after every call got
@@ -29,16 +29,16 @@ class Http2ServerSession final : public ServerSession, private Http2Framing {
   Http2ServerSession(SessionContext context, TimePoint now);
 
   Result<Unit> feed(std::string_view from_client, TimePoint now) override;
-  void end_of_input(TimePoint) override { lose_all({Errc::kIo, "the client closed the connection"}); }
-  void turn(TimePoint now) override;
+  void end_of_input(TimePoint) override { fail_all({Errc::kIo, "the client closed the connection"}); }
+  void run_pending(TimePoint now) override;
   std::string take_outgoing(TimePoint now) override;
   Result<Unit> check(TimePoint now) override;
   bool is_waiting() const override;
   bool wants_input() const override { return true; }
   size_t calls() const override { return streams_.size(); }
   void drain() override;
-  bool is_over() const override;
-  void lose_all(const Error& why) override;
+  bool is_finished() const override;
+  void fail_all(const Error& why) override;
   bool has_ping() const override { return !error_; }
   void ping() override { nghttp2_submit_ping(raw_, NGHTTP2_FLAG_NONE, nullptr); }
 
@@ -53,7 +53,7 @@ class Http2ServerSession final : public ServerSession, private Http2Framing {
     Headers trailers;
     size_t head_bytes = 0, headers = 0, body_bytes = 0;
     size_t rest_bytes = 0;  // of the body, after the answer
-    std::string kept;       // of the body, while paused
+    std::string unread;     // of the body, while paused
     TimePoint since{};      // start of the wait for the request
     TimePoint moved_at{};   // when the client last read some of the available data
     size_t moved = 0;       // bytes read since then
@@ -70,7 +70,7 @@ class Http2ServerSession final : public ServerSession, private Http2Framing {
     // after the frame header
     if (frame.type == NGHTTP2_GOAWAY && frame.size >= 4) bytes.replace(9, 4, 4, '\0');
   }
-  bool is_wanted(const FrameHeader& frame) const override {
+  bool expects(const FrameHeader& frame) const override {
     const auto at = streams_.find(frame.stream);
     return at != streams_.end() && !at->second->has_ended;
   }
@@ -97,7 +97,7 @@ class Http2ServerSession final : public ServerSession, private Http2Framing {
   // reaches the answer.
   void drop_rest(StreamId id, Stream& stream, size_t bytes);
   // Returns the credit before the call gets the bytes, which may end the stream.
-  void hand_over(StreamId id, Stream& stream, std::string_view bytes);
+  void deliver_body(StreamId id, Stream& stream, std::string_view bytes);
   // Delivers trailers and on_end(); not while the call is paused, so that kept bytes come first.
   void end_request(Stream& stream);
   // Processes a call's changes: submits or continues an answer, ends a pause, or resets an abandoned one.
@@ -106,23 +106,23 @@ class Http2ServerSession final : public ServerSession, private Http2Framing {
   // Submits the head to nghttp2, and the source of the body. Once per stream.
   void submit(StreamId id, Stream& stream);
   // Outside nghttp2: calls on_room(), and destroys calls whose answers are submitted.
-  void settle();
-  void lose(StreamId id, const Error& why, int status);
+  void run_deferred();
+  void fail_stream(StreamId id, const Error& why, int status);
   // Removes the stream from the list; its answer lives as long as the result, because on_loss() may use it.
   std::unique_ptr<Stream> forget(StreamId id);
   // Returns the connection's credit for undelivered bytes, which must not shrink the window of other streams.
-  void drop_kept(Stream& stream);
+  void drop_unread(Stream& stream);
   // The client has to send the rest of a request; it is blocked by unread data.
-  bool owes(const Stream& stream) const;
+  bool awaits_client(const Stream& stream) const;
   bool is_blocked(const Stream& stream) const;
 
   const SessionContext context_;
   std::map<StreamId, std::unique_ptr<Stream>> streams_;
-  std::set<StreamId> answered_;       // whose answers are submitted
+  std::set<StreamId> submitted_;      // whose answers are submitted
   std::set<StreamId> ready_, rooms_;  // whose answers have grown; whose have room
   const TimePoint began_;
-  bool has_settings_ = false, has_ack_ = false, is_draining_ = false, has_said_last_ = false;
-  bool is_lost_ = false;
+  bool has_settings_ = false, has_ack_ = false, is_draining_ = false, has_sent_final_goaway_ = false;
+  bool has_failed_all_ = false;
 };
 
 }  // namespace sliced::http

@@ -14,7 +14,7 @@
 namespace sliced::http {
 namespace {
 
-constexpr size_t kFarewellShown = 128;
+constexpr size_t kGoawayTextMax = 128;
 constexpr size_t kOutgoingMax = 256u << 10;  // limit of collected bytes
 
 Headers fields_of(const OutgoingRequest& outgoing) {
@@ -44,9 +44,9 @@ struct Http2Session::Stream {
   Limits limits;
   size_t sent = 0;  // of the request's body
   size_t head_bytes = 0, headers = 0, body_bytes = 0;
-  Head head;         // in the making
-  Headers trailers;  // incomplete too
-  std::string kept;  // read while paused
+  Head head;           // in the making
+  Headers trailers;    // incomplete too
+  std::string unread;  // read while paused
   bool has_head = false, is_paused = false, has_ended = false;
 };
 
@@ -61,7 +61,8 @@ struct Http2Session::Callbacks {
     if (stream == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     stream->head_bytes += name_size + value_size;
     const auto refuse = [&](const std::string& what) {
-      self.lose(frame->hd.stream_id, {{Errc::kTooLarge, "the response has " + what}, Loss::Fate::kCut});
+      self.fail_stream(frame->hd.stream_id,
+                       {{Errc::kTooLarge, "the response has " + what}, Loss::Fate::kCut});
       return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     };
     if (stream->head_bytes > stream->limits.head_bytes_max)
@@ -70,7 +71,7 @@ struct Http2Session::Callbacks {
     if (key == ":status") {
       stream->head = {.status = static_cast<int>(parse_int(text).value_or(0)), .headers = {}};
       if (stream->head.status >= 100) return 0;
-      self.lose(frame->hd.stream_id, {{Errc::kIo, "the response's status is " + in_quotes(text, 8)}});
+      self.fail_stream(frame->hd.stream_id, {{Errc::kIo, "the response's status is " + in_quotes(text, 8)}});
       return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     }
     if (++stream->headers > kHeadersMax)
@@ -90,11 +91,11 @@ struct Http2Session::Callbacks {
     if (stream->limits.body_bytes_max != 0 && stream->body_bytes > stream->limits.body_bytes_max) {
       const std::string bound = std::to_string(stream->limits.body_bytes_max);
       nghttp2_submit_rst_stream(raw, NGHTTP2_FLAG_NONE, id, NGHTTP2_CANCEL);
-      self.lose(id, {{Errc::kTooLarge, "the response's body is larger than " + bound + " bytes"}});
+      self.fail_stream(id, {{Errc::kTooLarge, "the response's body is larger than " + bound + " bytes"}});
     } else if (stream->is_paused) {
-      stream->kept += view(bytes, size);
+      stream->unread += view(bytes, size);
     } else {
-      self.hand_over(id, *stream, view(bytes, size));
+      self.deliver_body(id, *stream, view(bytes, size));
     }
     return 0;
   }
@@ -125,14 +126,14 @@ struct Http2Session::Callbacks {
 
   static void on_goaway(Http2Session& self, const nghttp2_goaway& frame) {
     self.is_going_away_ = true;
-    const std::string why = escaped(view(frame.opaque_data, frame.opaque_data_len), kFarewellShown);
+    const std::string why = escaped(view(frame.opaque_data, frame.opaque_data_len), kGoawayTextMax);
     self.farewell_ = nghttp2_http2_strerror(frame.error_code) + (why.empty() ? "" : ": " + why);
   }
 
   static int on_close(nghttp2_session*, int32_t id, uint32_t code, void* user) noexcept {
     Http2Session& self = of(user);
     const Stream* stream = self.find(id);
-    if (stream != nullptr && !stream->has_ended) self.lose(id, loss_of(code, stream->has_head));
+    if (stream != nullptr && !stream->has_ended) self.fail_stream(id, loss_of(code, stream->has_head));
     return 0;
   }
 
@@ -153,7 +154,7 @@ struct Http2Session::Callbacks {
     // NOLINTNEXTLINE(bugprone-not-null-terminated-result): bytes, not a C string
     std::memcpy(space, body.data() + stream->sent, part);
     stream->sent += part;
-    const Piece piece{.bytes = part, .left = body.size() - stream->sent, .is_whole = true};
+    const SentPart piece{.bytes = part, .left = body.size() - stream->sent, .is_whole = true};
     if (piece.is_last()) stream->request.reset();
     return of(user).hand_out(id, piece, {}, flags);
   }
@@ -214,7 +215,7 @@ Http2Session::StreamId Http2Session::send(OutgoingRequestPtr request, const Limi
   return id;
 }
 
-bool Http2Session::is_wanted(const FrameHeader& frame) const { return streams_.contains(frame.stream); }
+bool Http2Session::expects(const FrameHeader& frame) const { return streams_.contains(frame.stream); }
 
 Http2Session::Stream* Http2Session::find(StreamId id) {
   const auto at = streams_.find(id);
@@ -237,17 +238,18 @@ void Http2Session::resume(StreamId id) {
 void Http2Session::deliver() {
   std::vector<StreamId> ids;
   for (const auto& [id, stream] : streams_)
-    if (!stream.is_paused && (!stream.kept.empty() || stream.has_ended)) ids.push_back(id);
+    if (!stream.is_paused && (!stream.unread.empty() || stream.has_ended)) ids.push_back(id);
   for (const StreamId id : ids) {
     Stream* stream = find(id);
     if (stream == nullptr || stream->is_paused) continue;
-    if (const std::string kept = std::exchange(stream->kept, {}); !kept.empty()) hand_over(id, *stream, kept);
+    if (const std::string unread = std::exchange(stream->unread, {}); !unread.empty())
+      deliver_body(id, *stream, unread);
     stream = find(id);
     if (stream != nullptr && stream->has_ended && !stream->is_paused) end(id, *stream);
   }
 }
 
-void Http2Session::hand_over(StreamId id, Stream& stream, std::string_view bytes) {
+void Http2Session::deliver_body(StreamId id, Stream& stream, std::string_view bytes) {
   if (!stream.has_ended && !error_) nghttp2_session_consume_stream(raw_, id, bytes.size());
   stream.receiver->on_body(bytes);
 }
@@ -267,17 +269,17 @@ void Http2Session::end(StreamId id, Stream& stream) {
   receiver.on_end();
 }
 
-void Http2Session::lose(StreamId id, Loss loss) {
+void Http2Session::fail_stream(StreamId id, Loss loss) {
   Receiver& receiver = *find(id)->receiver;
   streams_.erase(id);
   receiver.on_loss(loss);
 }
 
-void Http2Session::lose_all(const Error& error) {
+void Http2Session::fail_all(const Error& error) {
   if (!error_) error_ = error;
   while (!streams_.empty()) {
     const auto& [id, stream] = *streams_.begin();
-    lose(id, {error, stream.has_head ? Loss::Fate::kCut : Loss::Fate::kUnanswered});
+    fail_stream(id, {error, stream.has_head ? Loss::Fate::kCut : Loss::Fate::kUnanswered});
   }
 }
 

@@ -5,7 +5,7 @@
 // stream keeps at most its own window, and does not slow others.
 // Bounds: a response by its Limits; a paused stream by its window; frames by http2_framing.h. Servers open no
 // streams (no push).
-// Reentry: receivers are called from within feed(), deliver() and lose_all() only, and may call all functions
+// Reentry: receivers are called from within feed(), deliver() and fail_all() only, and may call all functions
 // but these three. The session outlives the call.
 #include <cstdint>
 #include <map>
@@ -51,7 +51,7 @@ class Http2Session final : private Http2Framing {
   void resume(StreamId id);
   void deliver();
   /// The transport has failed.
-  void lose_all(const Error& error);
+  void fail_all(const Error& error);
   /// Calls Receiver::on_drain() of each stream in progress.
   void send_drain(bool at_once);
 
@@ -71,11 +71,11 @@ class Http2Session final : private Http2Framing {
   struct Stream;
   struct Callbacks;
   void submit_settings();
-  bool is_wanted(const FrameHeader& frame) const override;
+  bool expects(const FrameHeader& frame) const override;
   Stream* find(StreamId id);
-  void hand_over(StreamId id, Stream& stream, std::string_view bytes);
+  void deliver_body(StreamId id, Stream& stream, std::string_view bytes);
   void end(StreamId id, Stream& stream);
-  void lose(StreamId id, Loss loss);
+  void fail_stream(StreamId id, Loss loss);
 
   std::map<StreamId, Stream> streams_;
   const size_t streams_assumed_;

@@ -28,9 +28,9 @@ bool is_target_char(char c) { return c > ' ' && c < 0x7f; }
 }  // namespace
 
 const std::string* Head::header(std::string_view name) const {
-  const std::string wanted = lower(name);
+  const std::string lower_name = lower(name);
   for (const Header& header : headers)
-    if (lower(header.name) == wanted) return &header.value;
+    if (lower(header.name) == lower_name) return &header.value;
   return nullptr;
 }
 

@@ -22,7 +22,7 @@ class Pool::Attempt : public std::enable_shared_from_this<Attempt> {
   }
   void join(std::weak_ptr<Waiter> waiter) { waiters_.push_back(std::move(waiter)); }
   const TargetPtr& target() const { return target_; }
-  bool is_over() const { return dialing_ == nullptr; }
+  bool is_finished() const { return dialing_ == nullptr; }
 
  private:
   void on_wire(Result<std::unique_ptr<ByteStream>> wire) {
@@ -45,11 +45,11 @@ class Pool::Attempt : public std::enable_shared_from_this<Attempt> {
 
   ConnectionPtr make(std::unique_ptr<ByteStream> wire) {
     const auto pool = pool_.lock();
-    const bool is_http2 = target_->speaks_http2 || wire->protocol() == "h2";
+    const bool is_http2 = target_->has_prior_knowledge || wire->protocol() == "h2";
     const auto connection =
-        is_http2 ? make_http2_connection(scheduler_, std::move(wire), pool ? pool->streams_known_ : 1)
+        is_http2 ? make_http2_connection(scheduler_, std::move(wire), pool ? pool->streams_max_ : 1)
                  : make_http1_connection(std::move(wire));
-    if (!pool || pool->asked_ != target_) return connection;  // only for the exchanges that wait
+    if (!pool || pool->current_target_ != target_) return connection;  // only for the exchanges that wait
     pool->is_http1_ = !is_http2;
     pool->adopt(connection);
     return connection;
@@ -67,7 +67,7 @@ Pool::Pool(reactor::Scheduler& scheduler, Dial dial, PoolBounds bounds)
 Pool::~Pool() = default;
 
 ConnectionPtr Pool::find(const TargetPtr& target, bool for_long) {
-  leave_others(target);
+  retire_other_targets(target);
   const auto first = std::find_if(entries_.begin(), entries_.end(),
                                   [](const Entry& entry) { return !entry.connection->is_draining(); });
   const Connection* const shared = first == entries_.end() ? nullptr : first->connection.get();
@@ -82,24 +82,24 @@ ConnectionPtr Pool::find(const TargetPtr& target, bool for_long) {
 
 std::shared_ptr<Pool::Attempt> Pool::connect(const TargetPtr& target, Millis deadline,
                                              std::weak_ptr<Waiter> waiter) {
-  auto under_way = shared_.lock();
-  if (under_way && under_way->target() == target && !under_way->is_over()) {
-    under_way->join(std::move(waiter));
-    return under_way;
+  auto dialing = shared_.lock();
+  if (dialing && dialing->target() == target && !dialing->is_finished()) {
+    dialing->join(std::move(waiter));
+    return dialing;
   }
   const auto attempt = std::make_shared<Attempt>(*this, target);
   attempt->join(std::move(waiter));
   attempt->begin(dial_, deadline);
-  const bool may_be_http2 = target->speaks_http2 || (target->url.tls && !is_http1_);
+  const bool may_be_http2 = target->has_prior_knowledge || (target->url.tls && !is_http1_);
   if (may_be_http2) shared_ = attempt;
   return attempt;
 }
 
-void Pool::leave_others(const TargetPtr& target) {
-  if (asked_ == target) return;
-  asked_ = target;
+void Pool::retire_other_targets(const TargetPtr& target) {
+  if (current_target_ == target) return;
+  current_target_ = target;
   is_http1_ = false;
-  streams_known_ = kHttp2StreamsAssumed;
+  streams_max_ = kHttp2StreamsAssumed;
   for (auto entry = entries_.begin(); entry != entries_.end();) {
     const auto next = std::next(entry);
     entry->is_leaving = true;
@@ -125,23 +125,23 @@ void Pool::on_change(const Connection* changed) {
   if (connection->is_closed() || (is_draining && is_empty)) {
     entries_.erase(entry);
   } else if (is_draining) {
-    if (!std::exchange(entry->is_leaving, true)) hurry_others(changed);
+    if (!std::exchange(entry->is_leaving, true)) drain_others_now(changed);
   } else {
     if (connection->is_multiplexed())
-      streams_known_ = std::clamp(connection->streams_max(), size_t{1}, kHttp2StreamsAssumed);
-    if (is_empty) keep_for_later(entry);
+      streams_max_ = std::clamp(connection->streams_max(), size_t{1}, kHttp2StreamsAssumed);
+    if (is_empty) keep_idle(entry);
   }
 }
 
 // At most one drains while another serves: a server that closes every connection must not accumulate them.
-void Pool::hurry_others(const Connection* draining) {
+void Pool::drain_others_now(const Connection* draining) {
   std::vector<ConnectionPtr> others;
   for (const Entry& entry : entries_)
     if (entry.is_leaving && entry.connection.get() != draining) others.push_back(entry.connection);
   for (const ConnectionPtr& other : others) other->drain(true);
 }
 
-void Pool::keep_for_later(Entries::iterator entry) {
+void Pool::keep_idle(Entries::iterator entry) {
   if (!entry->connection->is_multiplexed()) entries_.splice(entries_.end(), entries_, entry);
   expire(entry);
   if (idle() <= bounds_.idle_max) return;
@@ -151,7 +151,7 @@ void Pool::keep_for_later(Entries::iterator entry) {
 
 // The list owns the ticket, so the task does not run after the entry is removed.
 void Pool::expire(Entries::iterator entry) {
-  entry->expiry = scheduler_.after(bounds_.idle_keep, [this, entry] {
+  entry->expiry = scheduler_.after(bounds_.idle_timeout, [this, entry] {
     const auto over = std::move(entry->expiry);
     if (entry->connection->streams() == 0) entries_.erase(entry);
   });

@@ -20,8 +20,8 @@ namespace sliced::http {
 
 struct PoolBounds {
   size_t exchanges_max = 64;
-  size_t idle_max = 4;       // connections kept for later
-  Millis idle_keep{60'000};  // API servers close after 90 s and more
+  size_t idle_max = 4;          // connections kept for later
+  Millis idle_timeout{60'000};  // API servers close after 90 s and more
 };
 
 /// Waits for a connection. Held weakly: a destroyed one is not called. Called once by the attempt that it
@@ -56,7 +56,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
 
   reactor::Scheduler& scheduler() const { return scheduler_; }
   const PoolBounds& bounds() const { return bounds_; }
-  /// Returns the number of connections without an exchange. They are kept for idle_keep, at most idle_max of
+  /// Returns the number of connections without an exchange. They are kept for idle_timeout, at most idle_max of
   /// them.
   size_t idle() const;
 
@@ -71,15 +71,15 @@ class Pool : public std::enable_shared_from_this<Pool> {
   using Entries = std::list<Entry>;
   // After a change of the target (a certificate) all earlier connections drain; unused ones are closed
   // immediately.
-  void leave_others(const TargetPtr& target);
+  void retire_other_targets(const TargetPtr& target);
   // Adds the connection and watches it; not if it was dialed for an earlier target.
   void adopt(const ConnectionPtr& connection);
   // Looks it up by its address only: it may have been removed.
   void on_change(const Connection* changed);
   // At most one connection may drain while another serves.
-  void hurry_others(const Connection* draining);
+  void drain_others_now(const Connection* draining);
   // The last exchange on it has ended: starts its idle time, and closes the oldest one if there are too many.
-  void keep_for_later(Entries::iterator entry);
+  void keep_idle(Entries::iterator entry);
   void expire(Entries::iterator entry);
 
   reactor::Scheduler& scheduler_;
@@ -87,9 +87,9 @@ class Pool : public std::enable_shared_from_this<Pool> {
   const PoolBounds bounds_;
   Entries entries_;
   std::weak_ptr<Attempt> shared_;  // the one to join
-  TargetPtr asked_;                // the last target, and the known facts about it
+  TargetPtr current_target_;       // the last target, and the known facts about it
   bool is_http1_ = false;
-  size_t streams_known_ = kHttp2StreamsAssumed;
+  size_t streams_max_ = kHttp2StreamsAssumed;
 };
 
 }  // namespace sliced::http

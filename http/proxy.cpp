@@ -84,13 +84,13 @@ bool has(std::string_view entry, const std::string& host, const std::optional<Ad
   const std::string_view name = split_entry ? split_entry->first : entry;
   if (split_entry && !split_entry->second.empty() && split_entry->second != port) return false;
   if (name.empty()) return false;
-  if (const auto wanted = decode_address(name)) return address == wanted;
+  if (const auto exempt = decode_address(name)) return address == exempt;
   if (address) return false;
   // "a.b" matches a.b and its subdomains; ".a.b" and "*.a.b" only the subdomains.
   std::string suffix(name.starts_with("*.") ? name.substr(1) : name);
-  const bool also_itself = suffix[0] != '.';
-  if (also_itself) suffix.insert(0, 1, '.');
-  return host.ends_with(suffix) || (also_itself && host == suffix.substr(1));
+  const bool includes_domain = suffix[0] != '.';
+  if (includes_domain) suffix.insert(0, 1, '.');
+  return host.ends_with(suffix) || (includes_domain && host == suffix.substr(1));
 }
 
 std::optional<std::string> percent_decode(std::string_view text) {
@@ -108,8 +108,8 @@ std::optional<std::string> percent_decode(std::string_view text) {
   return out;
 }
 
-Error bad_proxy(const std::string& source, std::string_view what) {
-  return {Errc::kInvalid, source + ": " + std::string(what)};
+Error bad_proxy(const std::string& source, std::string_view reason) {
+  return {Errc::kInvalid, source + ": " + std::string(reason)};
 }
 
 Result<Proxy> decode_proxy(const std::string& text, const std::string& source) {
@@ -186,18 +186,18 @@ bool is_reached_directly(std::string_view host, uint16_t port, std::string_view 
 
 Result<std::optional<Proxy>> proxy_for(const Url& server, const std::string& proxy_url,
                                        const ProxyEnvironment& environment) {
-  const bool is_given = !proxy_url.empty();
-  const std::string& text = is_given     ? proxy_url
+  const bool is_explicit = !proxy_url.empty();
+  const std::string& text = is_explicit  ? proxy_url
                             : server.tls ? environment.https_proxy
                                          : environment.http_proxy;
   const std::string& source = server.tls ? environment.https_name : environment.http_name;
   if (text.empty()) return std::optional<Proxy>();
-  if (!is_given && is_reached_directly(server.host, server.port, environment.no_proxy))
+  if (!is_explicit && is_reached_directly(server.host, server.port, environment.no_proxy))
     return std::optional<Proxy>();
-  auto proxy = decode_proxy(text, is_given ? "proxy-url" : source);
+  auto proxy = decode_proxy(text, is_explicit ? "proxy-url" : source);
   if (!proxy) return proxy.error();
   if (!server.tls)
-    return bad_proxy(proxy->source, environment.is_cgi && !is_given
+    return bad_proxy(proxy->source, environment.is_cgi && !is_explicit
                                         ? "not used where REQUEST_METHOD is set: it may be a client's header"
                                         : "an API server without TLS is not reached through a proxy: use "
                                           "https://, or add it to NO_PROXY");

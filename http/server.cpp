@@ -18,7 +18,7 @@ Server::Server(reactor::Scheduler& scheduler, Serve serve, ServerOptions options
                   .bounds = options.bounds,
                   .clock = std::move(options.clock),
                   .on_trouble = std::move(options.on_trouble),
-                  .on_over = [this](ServerConnection& over) { forget(over); }}})),
+                  .on_closed = [this](ServerConnection& over) { forget(over); }}})),
       tls_(std::move(options.tls)) {}
 
 Server::~Server() {
@@ -42,7 +42,7 @@ void Server::take(std::unique_ptr<reactor::net::ByteStream> stream, reactor::net
 bool Server::make_room() {
   std::shared_ptr<ServerConnection> longest;
   for (const auto& [raw, connection] : connections_)
-    if (connection->waits_for_client() && (!longest || connection->last_heard() < longest->last_heard()))
+    if (connection->awaits_client() && (!longest || connection->last_heard() < longest->last_heard()))
       longest = connection;
   if (!longest) return false;
   longest->fail({Errc::kBusy, "closed for another client: this one was idle"});
@@ -60,19 +60,19 @@ void Server::shut_down(Millis grace, std::function<void()> on_done) {
   for (const auto& [raw, connection] : connections_) all.push_back(connection);
   for (const auto& connection : all) connection->drain();
   grace_ = scheduler_.after(grace, [this] {
-    std::vector<std::shared_ptr<ServerConnection>> left;
-    for (const auto& [raw, connection] : connections_) left.push_back(connection);
-    for (const auto& connection : left) connection->cut({Errc::kCanceled, "the server stops"});
+    std::vector<std::shared_ptr<ServerConnection>> remaining;
+    for (const auto& [raw, connection] : connections_) remaining.push_back(connection);
+    for (const auto& connection : remaining) connection->cut({Errc::kCanceled, "the server stops"});
   });
-  look_whether_done();
+  finish_if_drained();
 }
 
 void Server::forget(ServerConnection& connection) {
   connections_.erase(&connection);
-  look_whether_done();
+  finish_if_drained();
 }
 
-void Server::look_whether_done() {
+void Server::finish_if_drained() {
   if (!on_done_ || !connections_.empty() || done_) return;
   grace_.reset();
   done_ = scheduler_.after(Millis{0}, on_done_);  // without any frame of the server on the stack

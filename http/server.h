@@ -23,7 +23,7 @@ struct ServerOptions {
   /// Optional: seconds since 1970, for the Date header.
   std::function<int64_t()> clock = {};
   /// Optional, for a log: a client has violated the protocol or a bound, or its connection has failed.
-  std::function<void(const reactor::net::Peer& who, const Error& why)> on_trouble = {};
+  std::function<void(const reactor::net::Peer& client, const Error& why)> on_trouble = {};
 };
 
 /// TLS negotiates the version (ALPN); without it, the client's first bytes determine it. Ownership: the
@@ -54,7 +54,7 @@ class Server {
 
  private:
   void forget(ServerConnection& connection);
-  void look_whether_done();
+  void finish_if_drained();
   struct Shared;
   reactor::Scheduler& scheduler_;
   std::shared_ptr<const Shared> shared_;

@@ -20,8 +20,8 @@ constexpr std::string_view kHttp2Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";  
 ServerConnection::ServerConnection(std::shared_ptr<const Shared> shared, reactor::net::Peer peer)
     : shared_(std::move(shared)),
       peer_(std::make_shared<const reactor::net::Peer>(std::move(peer))),
-      began_(shared_->scheduler.now()) {
-  begun_at(began_);
+      started_at_(shared_->scheduler.now()) {
+  start_timers(started_at_);
 }
 
 ServerConnection::~ServerConnection() = default;
@@ -56,12 +56,14 @@ void ServerConnection::begin_tls(std::unique_ptr<ByteStream> plain,
                                           auto peer = std::make_shared<reactor::net::Peer>(*peer_);
                                           peer->certificate = (*secured)->peer_subject();
                                           peer_ = std::move(peer);
-                                          begun_at(shared_->scheduler.now());
+                                          start_timers(shared_->scheduler.now());
                                           begin(*std::move(secured));
                                         });
 }
 
-void ServerConnection::begun_at(TimePoint now) { began_ = last_heard_ = idle_since_ = moved_at_ = now; }
+void ServerConnection::start_timers(TimePoint now) {
+  started_at_ = last_heard_ = idle_since_ = moved_at_ = now;
+}
 
 void ServerConnection::on_data(std::string_view bytes) {
   const auto self = shared_from_this();
@@ -74,14 +76,14 @@ void ServerConnection::on_data(std::string_view bytes) {
     bytes = first;
   }
   const auto fed = session_->feed(bytes, last_heard_);
-  if (!fed) complain(fed.error());
+  if (!fed) report(fed.error());
   flush();
 }
 
 // Without TLS a client's first bytes determine the version (RFC 9113 section 3.3).
 bool ServerConnection::choose_version(std::string_view bytes) {
-  const std::string_view known = kHttp2Preface.substr(0, bytes.size());
-  const bool is_http2 = bytes.starts_with(known);
+  const std::string_view expected = kHttp2Preface.substr(0, bytes.size());
+  const bool is_http2 = bytes.starts_with(expected);
   if (is_http2 && bytes.size() < kHttp2Preface.size()) {
     prefix_ = bytes;
     return false;
@@ -100,22 +102,22 @@ void ServerConnection::start_session(bool is_http2) {
 
 void ServerConnection::on_wire_end() {
   const auto self = shared_from_this();
-  has_input_ended_ = true;
-  if (is_closing_ || !session_) return die();
+  is_input_closed_ = true;
+  if (is_closing_ || !session_) return remove();
   session_->end_of_input(shared_->scheduler.now());
   flush();
 }
 
-void ServerConnection::turn() {
+void ServerConnection::run_pending() {
   const auto self = shared_from_this();
   const auto over = std::move(soon_);
-  if (!session_ || is_over_) return;
-  session_->turn(shared_->scheduler.now());
+  if (!session_ || is_closed_) return;
+  session_->run_pending(shared_->scheduler.now());
   flush();
 }
 
 void ServerConnection::flush() {
-  if (is_over_ || !session_ || !wire_) return arm();
+  if (is_closed_ || !session_ || !wire_) return arm();
   const auto self = shared_from_this();
   const TimePoint now = shared_->scheduler.now();
   bool has_more = true;
@@ -130,8 +132,8 @@ void ServerConnection::flush() {
     if (has_more) wire_->write(std::move(bytes));
   }
   if (session_->calls() > 0) idle_since_ = now;
-  if (!has_more && session_->is_over()) close();
-  if (is_closing_ && has_input_ended_ && wire_->unsent_bytes() == 0) return die();
+  if (!has_more && session_->is_finished()) close();
+  if (is_closing_ && is_input_closed_ && wire_->unsent_bytes() == 0) return remove();
   const bool is_deaf = !is_closing_ && (!session_->wants_input() || wire_->unsent_bytes() >= kWireMax);
   if (is_deaf != std::exchange(is_deaf_, is_deaf)) {
     if (is_deaf)
@@ -157,45 +159,45 @@ void ServerConnection::drain() {
 }
 
 void ServerConnection::wake() {
-  if (!soon_) soon_ = shared_->scheduler.after(Millis{0}, [this] { turn(); });
+  if (!soon_) soon_ = shared_->scheduler.after(Millis{0}, [this] { run_pending(); });
 }
 
 void ServerConnection::cut(const Error& why) {
   const auto self = shared_from_this();
-  if (session_) session_->lose_all(why);
-  die();
+  if (session_) session_->fail_all(why);
+  remove();
 }
 
-void ServerConnection::die() {
-  if (std::exchange(is_over_, true)) return;
+void ServerConnection::remove() {
+  if (std::exchange(is_closed_, true)) return;
   const auto self = shared_from_this();
   handshake_.reset();
   wire_.reset();
   clock_.reset();
   soon_.reset();
-  shared_->on_over(*this);
+  shared_->on_closed(*this);
 }
 
-void ServerConnection::complain(const Error& error) {
+void ServerConnection::report(const Error& error) {
   if (shared_->on_trouble) shared_->on_trouble(*peer_, error);
 }
 
 // Received bytes only change time stamps, so that a busy connection sets no timers.
 void ServerConnection::arm() {
-  if (is_over_) return;
-  const TimePoint next = next_look();
-  if (clock_ && looks_at_ <= next) return;
-  looks_at_ = next;
+  if (is_closed_) return;
+  const TimePoint next = next_deadline();
+  if (clock_ && checks_at_ <= next) return;
+  checks_at_ = next;
   const Millis wait = std::max(next - shared_->scheduler.now(), Millis{0});
   clock_ = next == TimePoint::max() ? nullptr : shared_->scheduler.after(wait, [this] { on_clock(); });
 }
 
-TimePoint ServerConnection::next_look() const {
+TimePoint ServerConnection::next_deadline() const {
   const ServerBounds& bounds = shared_->bounds;
   const TimePoint soon = shared_->scheduler.now() + kCheckEvery;
   if (handshake_) return TimePoint::max();  // has its own
   if (!session_ || wire_->unsent_bytes() > 0) return soon;
-  if (is_closing_) return lingers_until();
+  if (is_closing_) return linger_deadline();
   if (session_->is_waiting()) return soon;
   TimePoint next = TimePoint::max();
   if (session_->calls() == 0 && bounds.idle_max.count() != 0) next = idle_since_ + bounds.idle_max;
@@ -205,9 +207,9 @@ TimePoint ServerConnection::next_look() const {
 }
 
 // Data of a client that still sends is read: for unread data the kernel would send a reset.
-TimePoint ServerConnection::lingers_until() const {
-  const TimePoint said = std::max(closed_at_, moved_at_);
-  return std::min(std::max(said, last_heard_) + kLingerSilentMax, said + kLingerMax);
+TimePoint ServerConnection::linger_deadline() const {
+  const TimePoint last_activity = std::max(closed_at_, moved_at_);
+  return std::min(std::max(last_activity, last_heard_) + kLingerSilentMax, last_activity + kLingerMax);
 }
 
 void ServerConnection::on_clock() {
@@ -215,13 +217,13 @@ void ServerConnection::on_clock() {
   const auto over = std::move(clock_);
   const TimePoint now = shared_->scheduler.now();
   const ServerBounds& bounds = shared_->bounds;
-  if (!session_) return now - began_ >= bounds.head_max ? die() : arm();
+  if (!session_) return now - started_at_ >= bounds.head_max ? remove() : arm();
   if (is_stalled(now)) return fail({Errc::kTimeout, "the client does not read"});
-  if (is_closing_) return wire_->unsent_bytes() == 0 && now >= lingers_until() ? die() : arm();
-  if (const auto checked = session_->check(now); !checked) complain(checked.error());
+  if (is_closing_) return wire_->unsent_bytes() == 0 && now >= linger_deadline() ? remove() : arm();
+  if (const auto checked = session_->check(now); !checked) report(checked.error());
   const bool is_idle = session_->calls() == 0 && bounds.idle_max.count() != 0 && !session_->is_waiting();
   if (is_idle && now - idle_since_ >= bounds.idle_max) session_->drain();
-  if (is_dead(now)) return fail({Errc::kTimeout, "the client does not answer a PING"});
+  if (is_unresponsive(now)) return fail({Errc::kTimeout, "the client does not answer a PING"});
   flush();
 }
 
@@ -235,19 +237,19 @@ bool ServerConnection::is_stalled(TimePoint now) {
   return false;
 }
 
-bool ServerConnection::is_dead(TimePoint now) {
+bool ServerConnection::is_unresponsive(TimePoint now) {
   const Millis quiet = now - last_heard_;
   if (!session_->has_ping() || quiet < kClientPingAfter) return false;
   if (!std::exchange(has_pinged_, true)) session_->ping();
   return quiet >= kClientPingAfter + kClientPingAnswerMax;
 }
 
-bool ServerConnection::waits_for_client() const {
+bool ServerConnection::awaits_client() const {
   return calls() == 0 || session_->is_waiting() || wire_->unsent_bytes() > 0;
 }
 
 void ServerConnection::fail(const Error& why) {
-  complain(why);
+  report(why);
   cut(why);
 }
 

@@ -2,7 +2,7 @@
 // Private to http/server.cpp: one client: its handshake, version, bytes and time limits. Data that the client
 // does not read is not produced: above 64 KiB of unsent data nothing more is encoded (handlers get no
 // on_room()) and nothing more is read. The client has stall_max for each KiB. Units: bytes, and Millis of the
-// scheduler's clock. Ownership: the server's list owns it; on_over is its last call, and drops it. It holds
+// scheduler's clock. Ownership: the server's list owns it; on_closed is its last call, and drops it. It holds
 // itself during calls. Reentry: handlers may end the connection, also from within send and finish.
 #include <cstdint>
 #include <functional>
@@ -33,7 +33,7 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
     const ServerBounds bounds;
     std::function<int64_t()> clock;                                           // optional
     std::function<void(const reactor::net::Peer&, const Error&)> on_trouble;  // optional
-    std::function<void(ServerConnection&)> on_over;                           // last call; drops it
+    std::function<void(ServerConnection&)> on_closed;                         // last call; drops it
   };
   ServerConnection(std::shared_ptr<const Shared> shared, reactor::net::Peer peer);
   ~ServerConnection();
@@ -51,39 +51,39 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   size_t calls() const { return session_ ? session_->calls() : 0; }
   /// Returns whether the client must act: no complete request is here, the answer is unread, or the client
   /// may have disconnected.
-  bool waits_for_client() const;
+  bool awaits_client() const;
   TimePoint last_heard() const { return last_heard_; }
 
  private:
   // Starts all timers of a connection: at the beginning, and again after its handshake, which has its own
   // limit.
-  void begun_at(TimePoint now);
+  void start_timers(TimePoint now);
   void on_data(std::string_view bytes);
   // Returns false if there are too few bytes to distinguish HTTP/2's preface from a request line. HTTP/1.1 is
   // recognized at the first byte that differs from the preface.
   bool choose_version(std::string_view bytes);
   void start_session(bool is_http2);
   void on_wire_end();
-  // Schedules turn() in a later turn of the loop, once for any number of calls.
+  // Schedules run_pending() in a later turn of the loop, once for any number of calls.
   void wake();
-  void turn();
+  void run_pending();
   // Sends data of the session while the wire has room, closes if the session is over, and starts or stops
   // reading. Called after every call of the session.
   void flush();
-  // Closes the sending side; received data is discarded until lingers_until().
+  // Closes the sending side; received data is discarded until linger_deadline().
   void close();
   // Removes it from the server's list; the caller holds it until it returns.
-  void die();
-  void complain(const Error& error);
+  void remove();
+  void report(const Error& error);
   // One timer, for the next time limit. Received bytes only change time stamps.
   void arm();
-  TimePoint next_look() const;
+  TimePoint next_deadline() const;
   void on_clock();
   // The kernel accepted less than kProgressBytes of the waiting data within stall_max.
   bool is_stalled(TimePoint now);
   // Sends a PING first, if the version has one.
-  bool is_dead(TimePoint now);
-  TimePoint lingers_until() const;
+  bool is_unresponsive(TimePoint now);
+  TimePoint linger_deadline() const;
 
   const std::shared_ptr<const Shared> shared_;
   std::shared_ptr<const reactor::net::Peer> peer_;
@@ -92,11 +92,11 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   std::unique_ptr<ServerSession> session_;
   std::string prefix_;  // too few bytes to determine the version
   reactor::Ticket clock_, soon_;
-  TimePoint looks_at_ = TimePoint::max();
-  TimePoint began_, last_heard_, idle_since_, moved_at_, closed_at_{};
+  TimePoint checks_at_ = TimePoint::max();
+  TimePoint started_at_, last_heard_, idle_since_, moved_at_, closed_at_{};
   uint64_t written_ = 0, moved_ = 0;  // bytes given to the wire; accepted by the kernel at moved_at_
-  bool has_input_ended_ = false, is_deaf_ = false, is_closing_ = false, has_pinged_ = false,
-       is_draining_ = false, is_over_ = false;
+  bool is_input_closed_ = false, is_deaf_ = false, is_closing_ = false, has_pinged_ = false,
+       is_draining_ = false, is_closed_ = false;
 };
 
 }  // namespace sliced::http

@@ -37,20 +37,20 @@ void Response::answer(int status, std::string body, const std::string& content_t
 }
 
 void QueuedResponse::send_head(Head head) {
-  if (is_begun_ || is_whole_) return;
+  if (is_started_ || is_whole_) return;
   const bool is_good = head.status >= 200 && head.status < 600 &&
                        std::all_of(head.headers.begin(), head.headers.end(), is_writable) &&
                        has_good_length(head);
   if (!is_good) return replace(500, "the answer's head cannot be written");
   std::erase_if(head.headers, [](Header& header) { return is_ours(header.name = lower(header.name)); });
-  is_begun_ = true;
+  is_started_ = true;
   head_ = std::move(head);
   on_progress_();
 }
 
 void QueuedResponse::send_body(std::string bytes) {
-  if (!is_begun_ || is_whole_ || is_abandoned_ || bytes.empty()) return;
-  body_.erase(0, std::exchange(taken_, 0));
+  if (!is_started_ || is_whole_ || is_abandoned_ || bytes.empty()) return;
+  body_.erase(0, std::exchange(sent_bytes_, 0));
   if (body_.empty())
     body_ = std::move(bytes);
   else
@@ -61,7 +61,7 @@ void QueuedResponse::send_body(std::string bytes) {
 
 void QueuedResponse::finish(Headers trailers) {
   if (is_whole_ || is_abandoned_) return;
-  if (!is_begun_) return replace(500, "there is no answer");
+  if (!is_started_) return replace(500, "there is no answer");
   std::erase_if(trailers, [](Header& header) {
     header.name = lower(header.name);
     return !is_writable(header);
@@ -87,11 +87,11 @@ void QueuedResponse::resume_request() {
 }
 
 void QueuedResponse::replace(int status, std::string text) {
-  if (is_begun_ && !head_) return abandon();  // it is on its way
+  if (is_started_ && !head_) return abandon();  // it is on its way
   head_ = Head{.status = status, .headers = {{"content-type", "text/plain; charset=utf-8"}}};
   body_ = std::move(text) + "\n";
   trailers_.clear();
-  is_begun_ = is_whole_ = true;
+  is_started_ = is_whole_ = true;
   on_progress_();
 }
 
@@ -107,8 +107,8 @@ Head QueuedResponse::take_head(bool of_head, const std::function<int64_t()>& clo
 }
 
 std::string_view QueuedResponse::take_body(size_t max) {
-  const std::string_view part = std::string_view(body_).substr(taken_, max);
-  taken_ += part.size();
+  const std::string_view part = std::string_view(body_).substr(sent_bytes_, max);
+  sent_bytes_ += part.size();
   return part;
 }
 

@@ -22,7 +22,7 @@ constexpr size_t kProgressBytes = 1024;       // that a client must read within 
 // whether the client reads it.
 constexpr Millis kHalfClosedMax{5'000};
 
-/// Reentry: calls are notified from within feed(), turn(), check() and lose_all() only. The session outlives
+/// Reentry: calls are notified from within feed(), run_pending(), check() and fail_all() only. The session outlives
 /// each.
 class ServerSession {
  public:
@@ -33,7 +33,7 @@ class ServerSession {
   /// The client has closed its sending side.
   virtual void end_of_input(TimePoint now) = 0;
   /// Processes deferred work: answers made meanwhile, paused requests.
-  virtual void turn(TimePoint now) = 0;
+  virtual void run_pending(TimePoint now) = 0;
   /// Returns a piece to send; "" if there is none now.
   virtual std::string take_outgoing(TimePoint now) = 0;
   /// Ends exchanges that exceed a time limit. Errors: the connection is to be closed.
@@ -46,8 +46,8 @@ class ServerSession {
   /// Accepts no more requests than those in progress or in transit; ends with the last one.
   virtual void drain() = 0;
   /// After all outgoing bytes are sent, the connection may be closed.
-  virtual bool is_over() const = 0;
-  virtual void lose_all(const Error& why) = 0;
+  virtual bool is_finished() const = 0;
+  virtual void fail_all(const Error& why) = 0;
   /// Probes the client, if the version can.
   virtual bool has_ping() const { return false; }
   virtual void ping() {}
@@ -59,7 +59,7 @@ struct SessionContext {
   const Serve& serve;
   const std::function<int64_t()>& clock;  // optional
   std::shared_ptr<const reactor::net::Peer> peer;
-  std::function<void()> wake;  // requests a call of turn() soon
+  std::function<void()> wake;  // requests a call of run_pending() soon
 };
 
 /// An answer between the handler and the session.
@@ -74,12 +74,12 @@ class QueuedResponse final : public Response {
   void send_body(std::string bytes) override;
   void finish(Headers trailers = {}) override;
   void abandon() override;
-  size_t unsent_bytes() const override { return body_.size() - taken_; }
+  size_t unsent_bytes() const override { return body_.size() - sent_bytes_; }
   void pause_request() override;
   void resume_request() override;
 
   bool has_head() const { return head_.has_value(); }  // not taken yet
-  bool is_begun() const { return is_begun_; }
+  bool is_started() const { return is_started_; }
   bool is_whole() const { return is_whole_; }
   bool is_abandoned() const { return is_abandoned_; }
   bool is_paused() const { return is_paused_; }
@@ -100,9 +100,9 @@ class QueuedResponse final : public Response {
   const std::function<void()> on_progress_;
   std::optional<Head> head_;
   std::string body_;
-  size_t taken_ = 0;  // of body_
+  size_t sent_bytes_ = 0;  // of body_
   Headers trailers_;
-  bool is_begun_ = false, is_whole_ = false, is_abandoned_ = false, is_paused_ = false, was_full_ = false;
+  bool is_started_ = false, is_whole_ = false, is_abandoned_ = false, is_paused_ = false, was_full_ = false;
 };
 
 /// Returns "Not Found"; "Unknown" for a status without a name.

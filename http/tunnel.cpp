@@ -46,8 +46,8 @@ class Tunnel final : public Connecting {
       return finish(Error{Errc::kIo, "no HTTP answer from the proxy: " + in_quotes(head_, 64)});
     if (end == std::string::npos) return;
     const std::string_view line = std::string_view(head_).substr(0, head_.find("\r\n"));
-    const auto words = split(line, ' ');
-    if (words.size() < 2 || words[1] != "200")
+    const auto parts = split(line, ' ');
+    if (parts.size() < 2 || parts[1] != "200")
       return finish(Error{Errc::kIo, "the proxy refuses: " + in_quotes(line.substr(0, 256))});
     // An API server sends nothing before the first request.
     if (end + kHeadEnd.size() != head_.size())

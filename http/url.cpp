@@ -21,8 +21,8 @@ bool is_path_char(char c) {
 
 // The part before an '@' may be a password, so it is omitted, wherever the error is.
 Error bad_url(std::string_view text, std::string_view why) {
-  const std::string_view shown = text.substr(text.rfind('@') + 1);  // the whole text without '@'
-  return {Errc::kInvalid, "address " + in_quotes(shown) + ": " + std::string(why)};
+  const std::string_view without_userinfo = text.substr(text.rfind('@') + 1);  // the whole text without '@'
+  return {Errc::kInvalid, "address " + in_quotes(without_userinfo) + ": " + std::string(why)};
 }
 
 uint16_t default_port(const Url& url) { return url.tls ? 443 : 80; }

@@ -15,24 +15,24 @@ std::string frame(std::string_view message) {
 }
 
 Status Deframer::feed(std::string_view bytes, const std::function<void(std::string_view)>& on_message) {
-  while (broken_.is_ok() && (!bytes.empty() || wanted_ == 0u)) {
-    const size_t missing = wanted_.value_or(kPrefixBytes) - pending_.size();
-    const size_t taken = std::min(missing, bytes.size());
-    pending_ += bytes.substr(0, taken);
-    bytes.remove_prefix(taken);
-    if (taken < missing) break;
-    if (!wanted_) {
-      broken_ = look_at_prefix();
+  while (broken_.is_ok() && (!bytes.empty() || message_bytes_ == 0u)) {
+    const size_t missing = message_bytes_.value_or(kPrefixBytes) - pending_.size();
+    const size_t consumed = std::min(missing, bytes.size());
+    pending_ += bytes.substr(0, consumed);
+    bytes.remove_prefix(consumed);
+    if (consumed < missing) break;
+    if (!message_bytes_) {
+      broken_ = read_prefix();
       continue;
     }
-    wanted_.reset();
+    message_bytes_.reset();
     const std::string message = std::exchange(pending_, {});
     on_message(message);
   }
   return broken_;
 }
 
-Status Deframer::look_at_prefix() {
+Status Deframer::read_prefix() {
   size_t size = 0;
   for (size_t i = 1; i < kPrefixBytes; ++i) size = size << 8 | static_cast<uint8_t>(pending_[i]);
   const auto flag = static_cast<uint8_t>(pending_[0]);
@@ -46,12 +46,12 @@ Status Deframer::look_at_prefix() {
   if (size > max_)
     return {Code::kResourceExhausted, "a message of " + std::to_string(size) + " bytes; at most " +
                                           std::to_string(max_) + " are taken"};
-  wanted_ = size;
+  message_bytes_ = size;
   return {};
 }
 
 Status Deframer::end() const {
-  if (!broken_.is_ok() || (pending_.empty() && !wanted_)) return broken_;
+  if (!broken_.is_ok() || (pending_.empty() && !message_bytes_)) return broken_;
   return {Code::kInternal, "the request ends in the middle of a message"};
 }
 

@@ -33,11 +33,11 @@ class Deframer {
   Status end() const;
 
  private:
-  Status look_at_prefix();
+  Status read_prefix();
   const std::string encoding_;
   const size_t max_;
-  std::string pending_;           // part of a prefix, or of a message after its prefix
-  std::optional<size_t> wanted_;  // length of the current message
+  std::string pending_;                  // part of a prefix, or of a message after its prefix
+  std::optional<size_t> message_bytes_;  // length of the current message
   Status broken_;
 };
 

@@ -15,28 +15,28 @@ class Exchange {
   Exchange(http::Response& response, bool is_stream) : response_(&response), is_stream_(is_stream) {}
 
   void send(std::string_view message) {
-    if (is_over()) return;
+    if (is_finished()) return;
     send_head();
     response_->send_body(frame(message));
     if (!is_stream_) finish({});
   }
   void finish(const Status& status) {
-    if (is_over()) return;
+    if (is_finished()) return;
     send_head();
     response_->finish(encode_status(status));
     response_ = nullptr;
   }
   /// The client is lost; with a status it is notified.
-  void lose(const Status& status) {
-    if (is_over()) return;
+  void end_with(const Status& status) {
+    if (is_finished()) return;
     finish(status);
-    if (const auto told = std::exchange(on_loss, nullptr)) told();
+    if (const auto callback = std::exchange(on_loss, nullptr)) callback();
   }
   void room() {
-    const auto told = on_room;
-    if (!is_over() && told) told();
+    const auto callback = on_room;
+    if (!is_finished() && callback) callback();
   }
-  bool is_over() const { return response_ == nullptr; }
+  bool is_finished() const { return response_ == nullptr; }
   size_t unsent_bytes() const { return response_ == nullptr ? 0 : response_->unsent_bytes(); }
 
   std::function<void()> on_loss, on_room;
@@ -58,10 +58,10 @@ Answer::~Answer() {
 }
 void Answer::send(std::string_view message) { exchange_->send(message); }
 void Answer::finish(const Status& status) { exchange_->finish(status); }
-bool Answer::is_wanted() const { return !exchange_->is_over(); }
-void Answer::on_loss(std::function<void()> told) { exchange_->on_loss = std::move(told); }
+bool Answer::is_wanted() const { return !exchange_->is_finished(); }
+void Answer::on_loss(std::function<void()> callback) { exchange_->on_loss = std::move(callback); }
 size_t Answer::unsent_bytes() const { return exchange_->unsent_bytes(); }
-void Answer::on_room(std::function<void()> told) { exchange_->on_room = std::move(told); }
+void Answer::on_room(std::function<void()> callback) { exchange_->on_room = std::move(callback); }
 
 namespace {
 
@@ -85,25 +85,26 @@ class ServedCall final : public http::Call {
       : exchange_(std::make_shared<Exchange>(response, method.is_stream)),
         handle_(method.handle),
         deframer_(value_of(head, "grpc-encoding")) {}
-  ~ServedCall() override { exchange_->lose({Code::kCancelled, "connection lost"}); }
+  ~ServedCall() override { exchange_->end_with({Code::kCancelled, "connection lost"}); }
 
   // Applied before the request is processed.
   void limit(reactor::Scheduler& scheduler, const http::RequestHead& head, Millis longest) {
-    const std::string* said = head.header("grpc-timeout");
-    const auto timeout = said == nullptr ? std::nullopt : decode_timeout(*said);
-    if (said != nullptr && !timeout)
-      return exchange_->finish(
-          {Code::kInternal, "grpc-timeout " + in_quotes(*said, 32) + " is not a timeout, such as 45S"});
-    Millis left = timeout.value_or(longest);
-    if (longest.count() != 0) left = std::min(left, longest);
+    const std::string* timeout_header = head.header("grpc-timeout");
+    const auto timeout = timeout_header == nullptr ? std::nullopt : decode_timeout(*timeout_header);
+    if (timeout_header != nullptr && !timeout)
+      return exchange_->finish({Code::kInternal, "grpc-timeout " + in_quotes(*timeout_header, 32) +
+                                                     " is not a timeout, such as 45S"});
+    Millis remaining = timeout.value_or(longest);
+    if (longest.count() != 0) remaining = std::min(remaining, longest);
     if (!timeout && longest.count() == 0) return;
-    deadline_ = scheduler.after(left, [exchange = exchange_, left] {
-      exchange->lose({Code::kDeadlineExceeded, "no answer within " + std::to_string(left.count()) + " ms"});
+    deadline_ = scheduler.after(remaining, [exchange = exchange_, remaining] {
+      exchange->end_with(
+          {Code::kDeadlineExceeded, "no answer within " + std::to_string(remaining.count()) + " ms"});
     });
   }
 
   void on_body(std::string_view bytes) override {
-    if (exchange_->is_over()) return;
+    if (exchange_->is_finished()) return;
     const Status status = deframer_.feed(bytes, [this](std::string_view message) {
       if (messages_++ == 0) message_ = message;
     });
@@ -111,14 +112,14 @@ class ServedCall final : public http::Call {
     if (messages_ > 1) refuse_number();
   }
   void on_end() override {
-    if (exchange_->is_over()) return;
+    if (exchange_->is_finished()) return;
     if (const Status status = deframer_.end(); !status.is_ok()) return exchange_->finish(status);
     if (messages_ != 1) return refuse_number();
     const std::string message = std::move(message_);
     handle_(message, Answer(exchange_));
   }
   void on_room() override { exchange_->room(); }
-  void on_loss(const Error& why) override { exchange_->lose(status_of(why)); }
+  void on_loss(const Error& why) override { exchange_->end_with(status_of(why)); }
 
  private:
   void refuse_number() {

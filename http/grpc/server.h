@@ -35,10 +35,10 @@ class Answer {
   bool is_wanted() const;
   /// Sets a callback for the loss of the client before the end: it has disconnected, violated the protocol,
   /// or its timeout has passed. Called once.
-  void on_loss(std::function<void()> told);
+  void on_loss(std::function<void()> callback);
   /// Bytes that the client has not read; a long stream waits for on_room above http::kResponseRoom.
   size_t unsent_bytes() const;
-  void on_room(std::function<void()> told);
+  void on_room(std::function<void()> callback);
 
  private:
   std::shared_ptr<Exchange> exchange_;

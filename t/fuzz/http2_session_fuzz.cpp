@@ -80,7 +80,7 @@ void play(std::string_view bytes, size_t piece, uint8_t paused, Seen& seen) {
   session.deliver();
   seen.is_going_away = session.is_going_away();
   fuzz::check_text(session.farewell());
-  session.lose_all({Errc::kIo, "the end"});
+  session.fail_all({Errc::kIo, "the end"});
   fuzz::must(session.streams() == 0, "nothing is left");
 }
 

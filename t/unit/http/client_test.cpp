@@ -32,7 +32,7 @@ TEST_P(ClientTest, ReusesAConnectionForSequentialRequests) {
 }
 
 TEST_P(ClientTest, ConcurrentRequestsUseSeparateConnections) {
-  ClientWorld world(*this, GetParam(), answer_ok, {.exchanges_max = 8, .idle_max = 2, .idle_keep = 60s});
+  ClientWorld world(*this, GetParam(), answer_ok, {.exchanges_max = 8, .idle_max = 2, .idle_timeout = 60s});
   std::vector<Outcome> outcomes(5);
   std::vector<ExchangePtr> calls;
   for (Outcome& outcome : outcomes) calls.push_back(world.get(outcome));
@@ -44,7 +44,7 @@ TEST_P(ClientTest, ConcurrentRequestsUseSeparateConnections) {
 
 TEST_P(ClientTest, RefusesTooManyConcurrentRequests) {
   ClientWorld world(*this, GetParam(), [](const SeenRequest&, Connection&) {},
-                    {.exchanges_max = 2, .idle_max = 2, .idle_keep = 60s});
+                    {.exchanges_max = 2, .idle_max = 2, .idle_timeout = 60s});
   std::vector<Outcome> outcomes(3);
   std::vector<ExchangePtr> calls;
   for (Outcome& outcome : outcomes) calls.push_back(world.get(outcome));

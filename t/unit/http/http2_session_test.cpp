@@ -184,7 +184,7 @@ TEST_F(Http2SessionTest, ReportsRequestsThatTheServerDidNotProcess) {
   EXPECT_FALSE(seen.is_over()) << "it goes on";
   EXPECT_EQ(session.streams_max(), 0u);
   EXPECT_NE(session.farewell().find("bye"), std::string::npos);
-  session.lose_all({Errc::kIo, "cut"});
+  session.fail_all({Errc::kIo, "cut"});
   EXPECT_EQ(seen.loss->fate, Loss::Fate::kUnanswered);
 }
 

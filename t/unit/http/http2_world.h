@@ -69,7 +69,7 @@ struct Http2World {
   static TargetPtr make_target() {
     auto made = std::make_shared<Target>();
     made->url = {.tls = false, .host = "kube", .port = 80, .base_path = ""};
-    made->speaks_http2 = true;
+    made->has_prior_knowledge = true;
     return made;
   }
 

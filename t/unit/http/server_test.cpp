@@ -275,7 +275,7 @@ struct SocketServerTest : fixture::LoopTest {
   static std::shared_ptr<Target> target_of(bool is_http2) {
     auto target = std::make_shared<Target>();
     target->url = {.tls = false, .host = "localhost", .port = 80, .base_path = ""};
-    target->speaks_http2 = is_http2;
+    target->has_prior_knowledge = is_http2;
     return target;
   }
 };
