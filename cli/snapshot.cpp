@@ -146,7 +146,7 @@ class Objects {
     // A reader must not take devices for offered that the omitted policies may exclude.
     if (left_out + unread > 0 && kind.kind == kube::kDeviceExposurePolicies.kind)
       out_.objects.push_back(
-          kube::stand_in_of("the cluster's", "policies are left out of the snapshot").value);
+          kube::placeholder_for("the cluster's", "policies are left out of the snapshot").value);
     for (Json& object : found) out_.objects.push_back(std::move(object));
   }
 

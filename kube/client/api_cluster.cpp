@@ -252,14 +252,14 @@ CallPtr start(Args&&... args) {
 
 // Accepts a Status or the object; either is possible. Any other answer is of another program or object.
 bool is_answer_to_delete(std::string_view body, const std::string& kind, const std::string& name) {
-  const std::string said = text_at(body, {"kind"});
-  if (said != "Status") return said == kind && text_at(body, {"metadata", "name"}) == name;
+  const std::string returned_kind = text_at(body, {"kind"});
+  if (returned_kind != "Status") return returned_kind == kind && text_at(body, {"metadata", "name"}) == name;
   const std::string about = text_at(body, {"details", "name"});
   return text_at(body, {"status"}) != "Failure" && (about.empty() || about == name);
 }
 
 Failure not_json(const std::string& action, const Error& error) {
-  return no_answer(action, {Errc::kIo, "the server's response is invalid: " + error.what});
+  return no_response(action, {Errc::kIo, "the server's response is invalid: " + error.what});
 }
 
 // meta/v1 APIResourceList -> plurals, without subresources ("nodes/status").
@@ -313,19 +313,19 @@ class Discovery final : public Call {
         on_failure_(std::move(on_failure)) {}
 
   void start() {
-    ask(
+    start_read(
         encode_discover(group_, version_), [this](std::string_view body) { on_resources(body); },
         [this](const Failure& failure) {
           if (failure.http_status != 404 || group_.empty()) return fail(failure);
           refused_ = failure;
-          ask(
+          start_read(
               encode_discover_groups(), [this](std::string_view groups) { on_groups(groups); },
               [this](const Failure& no_groups) { fail(no_groups); });
         });
   }
 
  private:
-  void ask(ApiRequest request, ReadOperation::OnBody on_body, OnFailure on_failure) {
+  void start_read(ApiRequest request, ReadOperation::OnBody on_body, OnFailure on_failure) {
     action_ = request.action;
     call_ = sliced::kube::start<ReadOperation>(core_, std::move(request), kObjectBytesMax, std::move(on_body),
                                                std::move(on_failure));
@@ -347,13 +347,13 @@ class Discovery final : public Call {
   }
   // The callback and its argument are copied, because the caller may drop this call in it.
   void succeed(std::vector<std::string> plurals) {
-    const OnPlurals told = on_plurals_;
-    told(std::move(plurals));
+    const OnPlurals callback = on_plurals_;
+    callback(std::move(plurals));
   }
   void fail(const Failure& failure) {
-    const OnFailure told = on_failure_;
-    const Failure kept = failure;
-    told(kept);
+    const OnFailure callback = on_failure_;
+    const Failure copy = failure;
+    callback(copy);
   }
 
   const std::shared_ptr<ApiCore> core_;

@@ -42,12 +42,13 @@ void ApiCore::note_date(const http::Head& head) {
   const auto date = text == nullptr ? std::nullopt : http::decode_http_date(*text);
   if (!date) return;
   date_ = date;
-  date_came_ = scheduler.now();
+  date_received_at_ = scheduler.now();
 }
 
 std::optional<int64_t> ApiCore::server_time() const {
   if (!date_) return std::nullopt;
-  return *date_ + std::chrono::duration_cast<std::chrono::seconds>(scheduler.now() - date_came_).count();
+  return *date_ +
+         std::chrono::duration_cast<std::chrono::seconds>(scheduler.now() - date_received_at_).count();
 }
 
 void ApiCore::log_warnings(const ApiRequest& request, const http::Head& head) {
@@ -63,14 +64,14 @@ void ApiOperation::send(ApiRequest request, http::Options options) {
   options_ = options;
   options_.repeatable = request_.repeatable;
   reloaded_ = false;
-  ask_for_credentials();
+  request_credentials();
 }
 
 void ApiOperation::cancel() { end(); }
 
 void ApiOperation::end() {
   ended_ = true;
-  asking_.reset();
+  credentials_request_.reset();
   exchange_.reset();
   response_late_.reset();
 }
@@ -81,24 +82,25 @@ void ApiOperation::fail(const Failure& failure) {
 }
 
 void ApiOperation::fail_content(const Error& error) {
-  fail(no_answer(request_.action, {error.code, "the server's response is invalid: " + error.what}));
+  fail(no_response(request_.action, {error.code, "the server's response is invalid: " + error.what}));
 }
 
-void ApiOperation::ask_for_credentials() {
+void ApiOperation::request_credentials() {
   head_ = {};
   refusal_.clear();
   exchange_.reset();
   response_late_.reset();
-  asking_ = core_->credentials->get(
+  credentials_request_ = core_->credentials->get(
       [this](Result<Credentials> credentials) { on_credentials(std::move(credentials)); });
 }
 
 void ApiOperation::on_credentials(Result<Credentials> credentials) {
   const auto self = shared_from_this();
-  const auto over = std::move(asking_);
-  if (!credentials) return fail(no_answer(request_.action, std::move(credentials.error()).in("credentials")));
+  const auto over = std::move(credentials_request_);
+  if (!credentials)
+    return fail(no_response(request_.action, std::move(credentials.error()).in("credentials")));
   auto server = core_->server_for(credentials->access);
-  if (!server) return fail(no_answer(request_.action, server.error()));
+  if (!server) return fail(no_response(request_.action, server.error()));
   used_ = *std::move(credentials);
   http::Request message = request_.message;
   if (!used_.token.empty()) message.headers.push_back({"Authorization", "Bearer " + used_.token});
@@ -113,11 +115,11 @@ void ApiOperation::on_credentials(Result<Credentials> credentials) {
 void ApiOperation::on_head(const http::Head& head) {
   const auto self = shared_from_this();
   head_ = head;
-  if (const Millis most = response_max(); most > Millis{0})
-    response_late_ = core_->scheduler.after(most, [this, most] {
+  if (const Millis limit = response_max(); limit > Millis{0})
+    response_late_ = core_->scheduler.after(limit, [this, limit] {
       const auto self = shared_from_this();
       on_http_failure(
-          {Errc::kTimeout, "no end of the response within " + std::to_string(most.count() / 1'000) + " s"});
+          {Errc::kTimeout, "no end of the response within " + std::to_string(limit.count() / 1'000) + " s"});
     });
   core_->note_date(head);
   core_->log_warnings(request_, head);
@@ -132,7 +134,7 @@ void ApiOperation::on_head(const http::Head& head) {
 bool ApiOperation::reload_credentials(int status) {
   if (status != 401 || std::exchange(reloaded_, true)) return false;
   core_->credentials->invalidate(used_);
-  ask_for_credentials();
+  request_credentials();
   return true;
 }
 
@@ -152,7 +154,7 @@ void ApiOperation::on_http_done() {
 void ApiOperation::on_http_failure(const Error& error) {
   const auto self = shared_from_this();
   if (head_.status != 0 && !is_success(head_)) return refuse();  // a truncated refusal still is a refusal
-  fail(no_answer(request_.action, error));
+  fail(no_response(request_.action, error));
 }
 
 void ApiOperation::on_http_moved() {

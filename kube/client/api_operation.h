@@ -46,7 +46,7 @@ class ApiCore {
  private:
   std::optional<Access> access_;
   std::optional<int64_t> date_;  // of the last response that has one, seconds since 1970
-  TimePoint date_came_{};
+  TimePoint date_received_at_{};
   std::set<std::string> warned_;
 };
 
@@ -90,7 +90,7 @@ class ApiOperation : public std::enable_shared_from_this<ApiOperation> {
 
  private:
   // Resets the state of the previous answer (a 401, or the previous page).
-  void ask_for_credentials();
+  void request_credentials();
   // Counts and sends a copy of request_ with the token; request_ is sent again after a 401.
   void on_credentials(Result<Credentials> credentials);
   void on_head(const http::Head& head);
@@ -107,7 +107,7 @@ class ApiOperation : public std::enable_shared_from_this<ApiOperation> {
   ApiRequest request_;
   http::Options options_;
   Credentials used_;
-  CallPtr asking_;
+  CallPtr credentials_request_;
   http::ExchangePtr exchange_;
   http::Head head_;
   std::string refusal_;  // body of an error response

@@ -39,12 +39,12 @@ void read_details(const Json& details, Status& status) {
     status.retry_after = std::chrono::seconds{std::min(*seconds->integer(), kRetryAfterMax)};
   const Json* causes = details.find("causes");
   if (causes == nullptr || causes->array() == nullptr) return;
-  size_t told = 0;
+  size_t shown = 0;
   for (const Json& cause : *causes->array()) {
     const std::string message = readable(cause.text("message")), field = escaped(cause.text("field"));
     if (!field.empty() && status.fields.size() < kFieldsMax) status.fields.push_back(field);
     if (cause.text("reason") == "ResourceVersionTooLarge") status.version_too_large = true;
-    if (message.empty() || status.message.find(message) != std::string::npos || told++ >= kCausesMax)
+    if (message.empty() || status.message.find(message) != std::string::npos || shown++ >= kCausesMax)
       continue;
     status.message += "; " + (field.empty() ? "" : field + ": ") + message;
   }
@@ -131,11 +131,11 @@ Failure decode_error_event(std::string_view action, std::string_view object) {
   return failure;
 }
 
-Failure no_answer(std::string_view action, const Error& error) {
+Failure no_response(std::string_view action, const Error& error) {
   // Codes of a Status (kNotFound, kGone, kDenied ...) must not result from a missing file or name.
-  const bool keep =
+  const bool keeps_code =
       error.code == Errc::kTimeout || error.code == Errc::kTooLarge || error.code == Errc::kBusy;
-  return {keep ? error.code : Errc::kIo, 0, "", std::string(action) + ": " + error.what, {}};
+  return {keeps_code ? error.code : Errc::kIo, 0, "", std::string(action) + ": " + error.what, {}};
 }
 
 }  // namespace sliced::kube

@@ -15,7 +15,7 @@ Failure decode_refusal(std::string_view action, const http::Head& head, std::str
 /// Returns the failure of an ERROR event. 410 is kGone for every reason. Text that is not a Status is quoted.
 Failure decode_error_event(std::string_view action, std::string_view object);
 /// Returns the failure of a request without an answer: kTimeout, kTooLarge, kBusy, or else kIo.
-Failure no_answer(std::string_view action, const Error& error);
+Failure no_response(std::string_view action, const Error& error);
 
 /// Returns the code of an HTTP status (see Failure); kBusy for 429 and 5xx.
 Errc errc_of_status(int http_status);

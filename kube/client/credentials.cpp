@@ -54,12 +54,13 @@ Error plugin_error(const ExecPlugin& plugin, Errc code, const std::string& what)
 }
 
 Error plugin_failure(const ExecPlugin& plugin, const reactor::ChildResult& result) {
-  const std::string said = result.err.empty() ? "" : "; it said " + in_quotes(trim(result.err), 512);
-  if (result.timed_out) return plugin_error(plugin, Errc::kTimeout, "did not end in time" + said);
+  const std::string stderr_text = result.err.empty() ? "" : "; it said " + in_quotes(trim(result.err), 512);
+  if (result.timed_out) return plugin_error(plugin, Errc::kTimeout, "did not end in time" + stderr_text);
   if (result.truncated) return plugin_error(plugin, Errc::kTooLarge, "printed too much");
   if (result.signal != 0)
-    return plugin_error(plugin, Errc::kIo, "was ended by signal " + std::to_string(result.signal) + said);
-  return plugin_error(plugin, Errc::kIo, "exit status " + std::to_string(result.exit_status) + said);
+    return plugin_error(plugin, Errc::kIo,
+                        "was ended by signal " + std::to_string(result.signal) + stderr_text);
+  return plugin_error(plugin, Errc::kIo, "exit status " + std::to_string(result.exit_status) + stderr_text);
 }
 
 }  // namespace
@@ -84,7 +85,7 @@ class LoadingCredentials::State : public std::enable_shared_from_this<State> {
   void on_loaded(Result<LoadedCredentials> loaded);
   void run_plugin(LoadedCredentials loaded);
   void on_plugin(LoadedCredentials loaded, const reactor::ChildResult& result);
-  void hold_plugin();
+  void back_off_plugin();
   void fail_plugin(Error error);
   void adopt_exec(LoadedCredentials loaded);
   void adopt(Credentials credentials);
@@ -101,8 +102,8 @@ class LoadingCredentials::State : public std::enable_shared_from_this<State> {
   bool refused_ = false;  // the server refused current_
   TimePoint reread_at_{};
 
-  std::optional<LoadedCredentials> exec_asked_for_;  // input of the last run of the plugin
-  std::optional<Error> plugin_error_;                // of that run
+  std::optional<LoadedCredentials> exec_input_;  // input of the last run of the plugin
+  std::optional<Error> plugin_error_;            // of that run
   reactor::Backoff plugin_backoff_{[] { return 0.0; }, kPluginBackoff};
   TimePoint plugin_not_before_{};
   std::optional<ExecCredential> exec_;
@@ -152,9 +153,9 @@ void LoadingCredentials::State::on_loaded(Result<LoadedCredentials> loaded) {
   warn_insecure(loaded->credentials.access);
   if (!loaded->exec) return adopt(std::move(loaded->credentials));
   const bool expired = exec_expires_ && ports_.scheduler.now() >= *exec_expires_;
-  if (exec_ && !refused_ && !expired && exec_asked_for_ == *loaded) return adopt_exec(*std::move(loaded));
+  if (exec_ && !refused_ && !expired && exec_input_ == *loaded) return adopt_exec(*std::move(loaded));
   // If a server refuses everything, a plugin must not run for each request.
-  if (exec_asked_for_ == *loaded && ports_.scheduler.now() < plugin_not_before_) {
+  if (exec_input_ == *loaded && ports_.scheduler.now() < plugin_not_before_) {
     if (plugin_error_) return fail(Error(*plugin_error_));
     if (exec_ && refused_) return adopt_exec(*std::move(loaded));
   }
@@ -163,8 +164,8 @@ void LoadingCredentials::State::on_loaded(Result<LoadedCredentials> loaded) {
 
 void LoadingCredentials::State::run_plugin(LoadedCredentials loaded) {
   const ExecPlugin& plugin = *loaded.exec;
-  if (exec_asked_for_ != loaded) exec_.reset();
-  exec_asked_for_ = loaded;
+  if (exec_input_ != loaded) exec_.reset();
+  exec_input_ = loaded;
   plugin_error_.reset();
   reactor::ChildSpec spec;
   spec.argv = {plugin.command};
@@ -174,9 +175,9 @@ void LoadingCredentials::State::run_plugin(LoadedCredentials loaded) {
   auto child =
       reactor::Child::start(ports_.loop, std::move(spec), [this, loaded](const reactor::ChildResult& result) {
         const auto self = shared_from_this();
-        const auto asked_for = loaded;
+        const auto input = loaded;
         const auto over = std::move(child_);
-        on_plugin(asked_for, result);
+        on_plugin(input, result);
       });
   if (!child) {
     return fail_plugin(plugin_error(plugin, child.error().code, child.error().what));
@@ -190,24 +191,25 @@ void LoadingCredentials::State::on_plugin(LoadedCredentials loaded, const reacto
   auto credential = decode_exec_credential(result.out, plugin.api_version);
   if (!credential) return fail_plugin(plugin_error(plugin, credential.error().code, credential.error().what));
   exec_ = *std::move(credential);
-  if (refused_) hold_plugin();
+  if (refused_) back_off_plugin();
   exec_expires_.reset();
   if (exec_->expires) {
     // At least a second, so that a plugin that returns expired credentials does not run for every request.
-    const int64_t left = *exec_->expires - ports_.wall_clock() - times_.expiry_leeway_s;
-    exec_expires_ = ports_.scheduler.now() + std::chrono::seconds{std::clamp<int64_t>(left, 1, 30 * 86'400)};
+    const int64_t lifetime = *exec_->expires - ports_.wall_clock() - times_.expiry_leeway_s;
+    exec_expires_ =
+        ports_.scheduler.now() + std::chrono::seconds{std::clamp<int64_t>(lifetime, 1, 30 * 86'400)};
   }
   adopt_exec(std::move(loaded));
 }
 
-void LoadingCredentials::State::hold_plugin() {
+void LoadingCredentials::State::back_off_plugin() {
   const TimePoint now = ports_.scheduler.now();
   plugin_not_before_ = now + plugin_backoff_.next(now);
 }
 
 void LoadingCredentials::State::fail_plugin(Error error) {
   plugin_error_ = std::move(error).in(description_);
-  hold_plugin();
+  back_off_plugin();
   fail(Error(*plugin_error_));
 }
 
@@ -238,10 +240,10 @@ void LoadingCredentials::State::fail(Error error) {
 }
 
 void LoadingCredentials::State::deliver(const Result<Credentials>& result) {
-  const Result<Credentials> kept = result;  // a waiter may cause a new load
+  const Result<Credentials> copy = result;  // a waiter may cause a new load
   loading_ = false;
   for (const auto& weak : std::exchange(waiters_, {}))
-    if (const auto waiter = weak.lock()) waiter->on_ready(kept);
+    if (const auto waiter = weak.lock()) waiter->on_ready(copy);
 }
 
 void LoadingCredentials::State::warn_insecure(const Access& access) {

@@ -23,9 +23,9 @@ JsonCutter::JsonCutter(std::string list_key, size_t piece_bytes_max, Handlers ha
 
 Result<Unit> JsonCutter::feed(std::string_view bytes) {
   while (!bytes.empty() && !error_) {
-    const size_t taken = step(bytes);
-    offset_ += taken;
-    bytes.remove_prefix(taken);
+    const size_t consumed = step(bytes);
+    offset_ += consumed;
+    bytes.remove_prefix(consumed);
   }
   if (error_) return *error_;
   return Unit{};
@@ -51,10 +51,10 @@ void JsonCutter::unescape_key() {
 }
 
 size_t JsonCutter::step(std::string_view rest) {
-  if (in_ != In::kNothing) return inside(rest);
+  if (in_ != In::kNone) return inside(rest);
   if (!is_space(rest[0])) between(rest[0]);
   // A value's first character belongs to the piece, except the quote that opens a key.
-  return in_ == In::kNothing || in_ == In::kKey ? 1 : 0;
+  return in_ == In::kNone || in_ == In::kKey ? 1 : 0;
 }
 
 void JsonCutter::between(char c) {
@@ -85,7 +85,7 @@ void JsonCutter::between(char c) {
       break;
     case At::kValue:
       if (key_ != list_key_ || list_key_.empty()) return begin_value(c);
-      if (std::exchange(list_seen_, true)) return fail(Errc::kInvalid, "\"" + key_ + "\" is there twice");
+      if (std::exchange(has_list_, true)) return fail(Errc::kInvalid, "\"" + key_ + "\" is there twice");
       if (c == 'n') return begin_value(c);
       if (c != '[') return fail(Errc::kInvalid, "\"" + key_ + "\" is not a list");
       in_list_ = true;
@@ -139,16 +139,16 @@ void JsonCutter::begin_value(char c) {
 
 // Consumes the bytes of `rest` that belong to the piece; at least one byte unless the piece ends before it.
 size_t JsonCutter::inside(std::string_view rest) {
-  size_t taken = 0;
+  size_t consumed = 0;
   bool ended = false;
-  while (taken < rest.size() && !ended) {
-    const char c = rest[taken];
+  while (consumed < rest.size() && !ended) {
+    const char c = rest[consumed];
     if (in_ == In::kScalar) {
       if (!is_scalar_char(c)) break;
-      ++taken;
+      ++consumed;
       continue;
     }
-    ++taken;
+    ++consumed;
     if (escaped_) {
       escaped_ = false;
     } else if (in_string_ || in_ == In::kKey) {
@@ -163,21 +163,21 @@ size_t JsonCutter::inside(std::string_view rest) {
     }
   }
   const size_t room = piece_bytes_max_ - std::min(piece_.size(), piece_bytes_max_);
-  piece_.append(rest.substr(0, in_list_ ? std::min(taken, room) : taken));
+  piece_.append(rest.substr(0, in_list_ ? std::min(consumed, room) : consumed));
   const bool is_key = in_ == In::kKey;
   if (piece_.size() > (is_key ? kKeyBytesMax + 1 : piece_bytes_max_)) {  // a key's closing quote is with it
     const std::string key = escaped(is_key ? piece_ : key_, 64);
     fail(Errc::kTooLarge,
          is_key ? "a key is longer than " + std::to_string(kKeyBytesMax) + " bytes: \"" + key + "\""
                 : "\"" + key + "\" has a value larger than " + std::to_string(piece_bytes_max_) + " bytes");
-  } else if (ended || (in_ == In::kScalar && taken < rest.size())) {
+  } else if (ended || (in_ == In::kScalar && consumed < rest.size())) {
     end_piece();
   }
-  return taken;
+  return consumed;
 }
 
 void JsonCutter::end_piece() {
-  if (std::exchange(in_, In::kNothing) == In::kKey) {
+  if (std::exchange(in_, In::kNone) == In::kKey) {
     piece_.pop_back();  // the closing quote
     key_ = std::exchange(piece_, {});
     at_ = At::kColon;

@@ -47,7 +47,7 @@ class JsonCutter {
     kItemCommaOrEnd,
     kDone
   };
-  enum class In { kNothing, kKey, kString, kScalar, kBrackets };
+  enum class In { kNone, kKey, kString, kScalar, kBrackets };
   // Returns the number of consumed bytes, at least one.
   size_t step(std::string_view rest);
   // Handles a character between pieces; at_ determines the valid ones.
@@ -64,9 +64,9 @@ class JsonCutter {
   const std::string list_key_;
   const size_t piece_bytes_max_;
   const Handlers handlers_;
-  At at_ = At::kStart;    // between pieces: the expected token
-  In in_ = In::kNothing;  // inside a piece: the token that ends it
-  bool in_list_ = false, list_seen_ = false;
+  At at_ = At::kStart;  // between pieces: the expected token
+  In in_ = In::kNone;   // inside a piece: the token that ends it
+  bool in_list_ = false, has_list_ = false;
   bool in_string_ = false, escaped_ = false;  // of a string inside the piece
   size_t depth_ = 0;                          // of brackets inside the piece
   size_t offset_ = 0;                         // bytes taken so far

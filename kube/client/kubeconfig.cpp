@@ -10,8 +10,8 @@ namespace {
 
 constexpr size_t kExecItemsMax = 256;
 
-Error bad(std::string_view field, std::string_view what) {
-  return {Errc::kInvalid, std::string(field) + ": " + std::string(what)};
+Error bad(std::string_view field, std::string_view reason) {
+  return {Errc::kInvalid, std::string(field) + ": " + std::string(reason)};
 }
 
 /// Reads the members of one map; stores the first error, after which reads return empty values.
@@ -47,8 +47,8 @@ class FieldReader {
     if (value == nullptr || value->is_null() || (value->string() && value->string()->empty())) return;
     fail(key, why);
   }
-  void fail(std::string_view key, std::string_view what) {
-    if (!error_) error_ = bad(where_ + '.' + std::string(key), what);
+  void fail(std::string_view key, std::string_view reason) {
+    if (!error_) error_ = bad(where_ + '.' + std::string(key), reason);
   }
   static std::string absolute(const std::string& path, const std::string& directory) {
     return path.empty() || path[0] == '/' ? path : directory + '/' + path;
@@ -221,14 +221,14 @@ void merge_kubeconfig(Json more, const std::string& directory, Json& into) {
     return;
   }
   for (auto& [key, value] : *more.object()) {
-    const Json* there = into.find(key);
-    if (there == nullptr || there->is_null() || (there->string() && there->string()->empty())) {
+    const Json* existing = into.find(key);
+    if (existing == nullptr || existing->is_null() || (existing->string() && existing->string()->empty())) {
       into.set(key, std::move(value));
-    } else if (there->array() != nullptr && value.array() != nullptr) {
-      Json::Array all = *there->array();
+    } else if (existing->array() != nullptr && value.array() != nullptr) {
+      Json::Array all = *existing->array();
       for (Json& entry : *value.array()) {
-        const auto is_it = [&](const Json& one) { return one.text("name") == entry.text("name"); };
-        if (std::none_of(all.begin(), all.end(), is_it)) all.push_back(std::move(entry));
+        const auto has_same_name = [&](const Json& one) { return one.text("name") == entry.text("name"); };
+        if (std::none_of(all.begin(), all.end(), has_same_name)) all.push_back(std::move(entry));
       }
       into.set(key, std::move(all));
     }

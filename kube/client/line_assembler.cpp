@@ -17,17 +17,17 @@ Result<Unit> LineAssembler::feed(std::string_view bytes, const OnLine& on_line) 
   while (!bytes.empty()) {
     const size_t end = bytes.find('\n');
     const std::string_view part = bytes.substr(0, end);
-    const std::string_view kept = part.substr(0, line_bytes_max_ + 1 - line_.size());
+    const std::string_view accepted = part.substr(0, line_bytes_max_ + 1 - line_.size());
     if (end == std::string_view::npos) {
-      line_ += kept;
+      line_ += accepted;
       return Unit{};
     }
     bytes.remove_prefix(end + 1);
     bool should_continue = false;
     if (line_.empty()) {
-      should_continue = on_line(without_cr(kept));
+      should_continue = on_line(without_cr(accepted));
     } else {
-      line_ += kept;
+      line_ += accepted;
       should_continue = on_line(without_cr(line_));
       line_.clear();
       if (line_.capacity() > kLineCapacityKept) std::string().swap(line_);

@@ -29,13 +29,13 @@ void DirectoryCluster::on_tree_event(DirectoryTree::Event event) {
       return end_watches(*trouble("watch"));
     case DirectoryTree::Event::kRelisted:
       store_.forget_history();
-      return end_watches(gone("watch: file events were lost"));
+      return end_watches(expired_failure("watch: file events were lost"));
   }
 }
 
 std::string DirectoryCluster::place_of(const ObjectKey& key) const { return in_quotes(tree_.file_of(key)); }
 
-std::string DirectoryCluster::why_not_ours(const WriteRequest& request, const ObjectKey& key) const {
+std::string DirectoryCluster::why_not_writable(const WriteRequest& request, const ObjectKey& key) const {
   const std::string file = tree_.file_of(key), ours = request.resource.plural + "/" + request.name + ".yaml";
   if (file == ours && tree_.objects_in(file) <= 1) return "";
   return "it is in " + in_quotes(file) +
@@ -43,7 +43,7 @@ std::string DirectoryCluster::why_not_ours(const WriteRequest& request, const Ob
          "; change it there or remove it";
 }
 
-Result<Unit> DirectoryCluster::keep(const WriteRequest& request, const ObjectKey&, const Json& content) {
+Result<Unit> DirectoryCluster::store(const WriteRequest& request, const ObjectKey&, const Json& content) {
   return tree_.write(request.resource.plural + "/" + request.name + ".yaml", encode_yaml(content));
 }
 

@@ -29,8 +29,8 @@ class DirectoryCluster final : public StoreCluster {
   void on_tree_event(DirectoryTree::Event event);
   std::string place_of(const ObjectKey& key) const override;
   // Returns a reason if the object is in a file that this class would not write, or beside others in it.
-  std::string why_not_ours(const WriteRequest& request, const ObjectKey& key) const override;
-  Result<Unit> keep(const WriteRequest& request, const ObjectKey& key, const Json& content) override;
+  std::string why_not_writable(const WriteRequest& request, const ObjectKey& key) const override;
+  Result<Unit> store(const WriteRequest& request, const ObjectKey& key, const Json& content) override;
   Result<Unit> forget(const ObjectKey& key) override;
 
   const std::string directory_;

@@ -35,11 +35,11 @@ DirectoryTree::DirectoryTree(reactor::Loop& loop, Log& log, std::string director
       on_event_(std::move(on_event)),
       limits_(limits) {
   start();
-  refuse_what_is_unnamed();
-  settle();
+  reject_unnamed();
+  update_store();
   schedule();
   started_ = true;
-  is_told_lost_ = trouble_.has_value();
+  is_loss_reported_ = trouble_.has_value();
 }
 
 std::string DirectoryTree::full(const std::string& relative) const {
@@ -56,7 +56,7 @@ void DirectoryTree::start() {
       log_.warning("directory cannot be watched: polling it", {{"why", opened.error().what}});
     }
   }
-  look_at_everything(/*read_all=*/true);
+  rescan(/*read_all=*/true);
   if (!trouble_) {
     log_.info("directory read",
               {{"directory", directory_}, {"files", files_.size()}, {"objects", sites_.size()}});
@@ -79,29 +79,29 @@ void DirectoryTree::on_file_event(const FileEvent& event) {
   } else {
     return;
   }
-  turn_soon();
+  schedule_processing();
 }
 
-void DirectoryTree::turn_soon() {
-  if (!turn_) turn_ = scheduler_.after(Millis{0}, [this] { turn(); });
+void DirectoryTree::schedule_processing() {
+  if (!scheduled_) scheduled_ = scheduler_.after(Millis{0}, [this] { process_changes(); });
 }
 
-void DirectoryTree::turn() {
-  turn_.reset();
+void DirectoryTree::process_changes() {
+  scheduled_.reset();
   const bool overflow = std::exchange(overflow_, false), had_trouble = trouble_.has_value();
   const uint64_t before = store_.version();
   if (overflow || std::exchange(rescan_, false) || had_trouble || unwatched_ || leads_elsewhere())
-    look_at_everything(overflow);
-  if (!trouble_) look_at_marked();
-  refuse_what_is_unnamed();
-  settle();
+    rescan(overflow);
+  if (!trouble_) refresh_marked();
+  reject_unnamed();
+  update_store();
   schedule();
   if (trouble_) {
     // write() may have set trouble before this turn.
-    if (!std::exchange(is_told_lost_, true)) on_event_(Event::kLost);
+    if (!std::exchange(is_loss_reported_, true)) on_event_(Event::kLost);
     return;
   }
-  is_told_lost_ = false;
+  is_loss_reported_ = false;
   if (had_trouble) {
     trouble_log_.forget();
     log_.info("directory readable again", {{"directory", directory_}});
@@ -113,31 +113,32 @@ void DirectoryTree::turn() {
   if (store_.version() != before) on_event_(Event::kChanged);
 }
 
-void DirectoryTree::look_at_marked() {
-  std::vector<std::string> due;
-  for (const auto& name : std::exchange(marked_, {})) look_at(name);
+void DirectoryTree::refresh_marked() {
+  std::vector<std::string> ready;
+  for (const auto& name : std::exchange(marked_, {})) refresh(name);
   for (const auto& [name, file] : files_) {
     const auto waited = [&](const auto& since, Millis time) {
       return since && scheduler_.now() - *since >= time;
     };
     if (waited(file.missing_since, limits_.missing_for) || waited(file.broken_since, limits_.broken_for) ||
-        (file.wanted && has_room_for(file)) || (file.is_link && leads_elsewhere(name, file)))
-      due.push_back(name);
+        (file.needed && has_room_for(file)) || (file.is_link && leads_elsewhere(name, file)))
+      ready.push_back(name);
   }
-  for (const auto& name : due) look_at(name);
+  for (const auto& name : ready) refresh(name);
 }
 
 void DirectoryTree::schedule() {
-  std::optional<TimePoint> due;
-  const auto by = [&](TimePoint at) { due = due ? std::min(*due, at) : at; };
+  std::optional<TimePoint> ready;
+  const auto by = [&](TimePoint at) { ready = ready ? std::min(*ready, at) : at; };
   for (const auto& [name, file] : files_) {
     if (trouble_) break;
     if (file.missing_since) by(*file.missing_since + limits_.missing_for);
     if (file.broken_since) by(*file.broken_since + limits_.broken_for);
   }
-  by(scheduler_.now() + (trouble_ || unwatched_ ? limits_.look_again : limits_.look_at_path));
+  by(scheduler_.now() + (trouble_ || unwatched_ ? limits_.retry_interval : limits_.path_check_interval));
   later_.reset();
-  later_ = scheduler_.after(std::max(*due - scheduler_.now(), Millis{1}), [this] { turn_soon(); });
+  later_ =
+      scheduler_.after(std::max(*ready - scheduler_.now(), Millis{1}), [this] { schedule_processing(); });
 }
 
 // Reading.
@@ -154,11 +155,11 @@ bool DirectoryTree::watch(const std::string& folder) {
     return true;
   }
   const bool is_gone = code == Errc::kNotFound || code == Errc::kInvalid;
-  if (folder.empty() || !is_gone) lose(std::move(watched.error()));
+  if (folder.empty() || !is_gone) fail(std::move(watched.error()));
   return false;
 }
 
-void DirectoryTree::lose(Error trouble) {
+void DirectoryTree::fail(Error trouble) {
   trouble.code = Errc::kIo;
   if (trouble_log_.is_new(trouble.what)) {
     log_.error("directory cannot be read: keeping its last content",
@@ -179,38 +180,38 @@ bool DirectoryTree::leads_elsewhere(const std::string& name, const File& file) c
   return is_there ? file.signature != signature_of(status) : !file.unreadable && !file.broken_since;
 }
 
-void DirectoryTree::look_at_everything(bool read_all) {
-  Seen seen;
+void DirectoryTree::rescan(bool read_all) {
+  Scan scan;
   struct stat root{};
   if (::stat(directory_.c_str(), &root) == 0) looked_at_ = signature_of(root);
   if (!watch("")) return;
-  if (auto names = names_in(directory_); !names.ok()) return lose(std::move(names.error()));
+  if (auto names = names_in(directory_); !names.ok()) return fail(std::move(names.error()));
   trouble_.reset();
-  walk("", 1, seen);
-  said_links_.end_round();
+  walk("", 1, scan);
+  link_log_.end_round();
   if (trouble_) return;
-  folders_ = seen.folders;
-  for (const auto& name : seen.files) {
+  folders_ = scan.folders;
+  for (const auto& name : scan.files) {
     struct stat status{};
     const auto known = files_.find(name);
     const bool readable = ::stat(full(name).c_str(), &status) == 0;
     if (read_all || !readable || known == files_.end() || known->second.signature != signature_of(status))
-      look_at(name);
+      refresh(name);
   }
   std::vector<std::string> gone;
   for (const auto& [name, file] : files_) {
-    if (!seen.files.contains(name)) gone.push_back(name);
+    if (!scan.files.contains(name)) gone.push_back(name);
   }
   for (const auto& name : gone) missing(name);
 }
 
-void DirectoryTree::walk(const std::string& folder, int depth, Seen& seen) {
-  if (!folder.empty() && ++seen.folders > limits_.folders_max)
-    return lose(too_many(limits_.folders_max, "folders"));
+void DirectoryTree::walk(const std::string& folder, int depth, Scan& scan) {
+  if (!folder.empty() && ++scan.folders > limits_.folders_max)
+    return fail(too_many(limits_.folders_max, "folders"));
   if (!folder.empty() && !watch(folder)) return;
   auto names = names_in(full(folder));
   if (!names.ok()) {
-    if (names.error().code != Errc::kNotFound) lose(std::move(names.error()));
+    if (names.error().code != Errc::kNotFound) fail(std::move(names.error()));
     return;
   }
   for (const auto& name : *names) {
@@ -218,22 +219,22 @@ void DirectoryTree::walk(const std::string& folder, int depth, Seen& seen) {
     const std::string path = folder.empty() ? name : folder + "/" + name;
     struct stat status{};
     auto sort = sort_of(full(path), status);
-    if (!sort.ok()) return lose(std::move(sort.error()));
-    if (*sort == Sort::kFolder && depth >= limits_.depth_max) return lose(too_deep(path));
-    if (*sort == Sort::kFolder) walk(path, depth + 1, seen);
+    if (!sort.ok()) return fail(std::move(sort.error()));
+    if (*sort == Sort::kFolder && depth >= limits_.depth_max) return fail(too_deep(path));
+    if (*sort == Sort::kFolder) walk(path, depth + 1, scan);
     if (trouble_) return;  // the first error suffices: nothing of the directory is used
     if (*sort == Sort::kOther && !is_manifest_name(name) && S_ISDIR(status.st_mode) &&
-        said_links_.note(full(path)))
+        link_log_.note(full(path)))
       log_.warning("symbolic link to a directory ignored", {{"link", full(path)}});
     if ((*sort != Sort::kFile && *sort != Sort::kOther) || !is_manifest_name(name)) continue;
-    if (seen.files.size() >= limits_.files_max) return lose(too_many(limits_.files_max, "files"));
-    seen.files.insert(path);
+    if (scan.files.size() >= limits_.files_max) return fail(too_many(limits_.files_max, "files"));
+    scan.files.insert(path);
   }
 }
 
 // Any omitted object could be an exclude.
-Error DirectoryTree::too_many(size_t max, const std::string& of_what) const {
-  return {Errc::kTooLarge, in_quotes(directory_) + " has room for " + std::to_string(max) + " " + of_what +
+Error DirectoryTree::too_many(size_t max, const std::string& noun) const {
+  return {Errc::kTooLarge, in_quotes(directory_) + " has room for " + std::to_string(max) + " " + noun +
                                ", and for no more; remove some, or keep several objects in one"};
 }
 Error DirectoryTree::too_deep(const std::string& folder) const {
@@ -241,17 +242,17 @@ Error DirectoryTree::too_deep(const std::string& folder) const {
                                std::to_string(limits_.depth_max) + " folders; move it up, or out"};
 }
 
-void DirectoryTree::look_at(const std::string& name) {
+void DirectoryTree::refresh(const std::string& name) {
   struct stat status{};
   auto sort = sort_of(full(name), status);
-  if (!sort.ok()) return lose(std::move(sort.error()));
+  if (!sort.ok()) return fail(std::move(sort.error()));
   if (*sort == Sort::kNone || *sort == Sort::kFolder) return missing(name);
   if (!files_.contains(name) && files_.size() >= limits_.files_max)
-    return lose(too_many(limits_.files_max, "files"));
-  auto text = *sort == Sort::kFile
-                  ? read_manifest(full(name))
-                  : Error{Errc::kInvalid,
-                          "is not a file: a link that leads nowhere or to a folder, a pipe or a device"};
+    return fail(too_many(limits_.files_max, "files"));
+  auto text =
+      *sort == Sort::kFile
+          ? read_manifest(full(name))
+          : Error{Errc::kInvalid, "is no file: a link that leads nowhere or to a folder, a pipe or a device"};
   if (*sort == Sort::kFile && !text.ok() && text.error().code == Errc::kNotFound) return missing(name);
   File& file = files_[name];
   file.missing_since.reset();
@@ -269,14 +270,14 @@ void DirectoryTree::look_at(const std::string& name) {
   if (const size_t more = manifest.remarks.more(); more > 0)
     log_file(Level::kWarning, file, name, "objects ignored", {0, and_more(more, "object")});
   std::vector<Object> objects = make_room(name, file, std::move(manifest.objects));
-  if (manifest.lost_exclude) {
-    Manifest::Object stand_in = stand_in_of(full(name), "an object in it is invalid");
-    objects.push_back({std::move(stand_in.key), content_of(std::move(stand_in.value)), 0});
+  if (manifest.possible_exclude) {
+    Manifest::Object placeholder = placeholder_for(full(name), "an object in it is invalid");
+    objects.push_back({std::move(placeholder.key), content_of(std::move(placeholder.value)), 0});
     log_file(Level::kError, file, name, "ignored object may exclude devices: no device is added",
-             {manifest.lost_exclude->line, "possible exclude: " + manifest.lost_exclude->what});
+             {manifest.possible_exclude->line, "possible exclude: " + manifest.possible_exclude->what});
   }
-  file.said.end_round();
-  take(name, file, std::move(objects));
+  file.problem_log.end_round();
+  replace_objects(name, file, std::move(objects));
 }
 
 /// A file that was never read leaves no trace here.
@@ -296,21 +297,21 @@ void DirectoryTree::broken(const std::string& name, File& file, const YamlProble
   file.unreadable = true;
   log_file(Level::kError, file, name, "file cannot be read: its objects are ignored, except excludes",
            problem);
-  file.said.end_round();
-  file.wanted.reset();
+  file.problem_log.end_round();
+  file.needed.reset();
   file.unnamed = 0;
-  take(name, file, what_may_exclude(name, file, holds_policies));
+  replace_objects(name, file, possible_excludes(name, file, holds_policies));
 }
 
-std::vector<DirectoryTree::Object> DirectoryTree::what_may_exclude(const std::string& name, const File& file,
-                                                                   bool holds_policies) {
+std::vector<DirectoryTree::Object> DirectoryTree::possible_excludes(const std::string& name, const File& file,
+                                                                    bool holds_policies) {
   std::vector<Object> out;
   for (const Object& object : file.objects)
     if (may_exclude(object.key, *object.content)) out.push_back(object);
   if (!holds_policies) return out;  // existing placeholders remain
-  Manifest::Object stand_in = stand_in_of(full(name), "the file cannot be read");
-  std::erase_if(out, [&](const Object& object) { return object.key == stand_in.key; });
-  out.push_back({std::move(stand_in.key), content_of(std::move(stand_in.value)), 0});
+  Manifest::Object placeholder = placeholder_for(full(name), "the file cannot be read");
+  std::erase_if(out, [&](const Object& object) { return object.key == placeholder.key; });
+  out.push_back({std::move(placeholder.key), content_of(std::move(placeholder.value)), 0});
   return out;
 }
 
@@ -323,7 +324,7 @@ bool DirectoryTree::has_waited(File& file) {
 void DirectoryTree::log_file(Level level, File& file, const std::string& name, std::string_view message,
                              const YamlProblem& problem) {
   const std::string place = full(name) + (problem.line > 0 ? ":" + std::to_string(problem.line) : "");
-  if (!file.said.note(place + " " + problem.what)) return;
+  if (!file.problem_log.note(place + " " + problem.what)) return;
   log_.line(level, message, {{"file", place}, {"why", problem.what}});
 }
 
@@ -336,43 +337,43 @@ DirectoryTree::Bytes DirectoryTree::bytes_of(const std::vector<Object>& objects)
 }
 
 DirectoryTree::Bytes DirectoryTree::bytes_without(const File& file) const {
-  const Bytes its = bytes_of(file.objects);
-  return {bytes_.slices - its.slices, bytes_.others - its.others};
+  const Bytes own = bytes_of(file.objects);
+  return {bytes_.slices - own.slices, bytes_.others - own.others};
 }
 
 std::vector<DirectoryTree::Object> DirectoryTree::make_room(const std::string& name, File& file,
                                                             std::vector<Manifest::Object> objects) {
-  Bytes all = bytes_without(file), wanted;
-  size_t left_out = 0;
+  Bytes all = bytes_without(file), needed;
+  size_t omitted = 0;
   std::vector<Object> out;
   for (Manifest::Object& object : objects) {
     const int line = object.value.line();
     ContentPtr content = content_of(std::move(object.value));
     object.value = Json();
     size_t& bytes = all.of(object.key);
-    wanted.of(object.key) += kObjectBytes + content->size();
+    needed.of(object.key) += kObjectBytes + content->size();
     if (bytes + kObjectBytes + content->size() > limits_.bytes_max) {
-      ++left_out;
+      ++omitted;
       content = name_alone(*content, "the objects of the directory are too large together");
     }
     bytes += kObjectBytes + content->size();
     if (bytes <= 2 * limits_.bytes_max) out.push_back({std::move(object.key), std::move(content), line});
   }
-  file.wanted = left_out > 0 ? std::optional(wanted) : std::nullopt;
+  file.needed = omitted > 0 ? std::optional(needed) : std::nullopt;
   file.unnamed = objects.size() - out.size();
-  if (left_out > 0)
+  if (omitted > 0)
     log_file(Level::kError, file, name, "too many objects in the directory: further ones are invalid",
-             {0, std::to_string(left_out) + " of " + std::to_string(objects.size()) +
+             {0, std::to_string(omitted) + " of " + std::to_string(objects.size()) +
                      " objects; all of a directory may have " + std::to_string(limits_.bytes_max) +
                      " bytes; remove some, or make them smaller"});
   return out;
 }
 
-void DirectoryTree::refuse_what_is_unnamed() {
+void DirectoryTree::reject_unnamed() {
   if (trouble_) return;
   for (const auto& [name, file] : files_)
     if (file.unnamed > 0)
-      return lose({Errc::kTooLarge,
+      return fail({Errc::kTooLarge,
                    in_quotes(full(name)) + " has " + std::to_string(file.unnamed) +
                        " objects more than there is room for: ResourceSlices, and other objects, may have " +
                        std::to_string(limits_.bytes_max / kObjectBytes) + " objects of " +
@@ -383,15 +384,15 @@ void DirectoryTree::refuse_what_is_unnamed() {
 
 bool DirectoryTree::has_room_for(const File& file) const {
   const Bytes others = bytes_without(file);
-  return others.slices + file.wanted->slices <= limits_.bytes_max &&
-         others.others + file.wanted->others <= limits_.bytes_max;
+  return others.slices + file.needed->slices <= limits_.bytes_max &&
+         others.others + file.needed->others <= limits_.bytes_max;
 }
 
-void DirectoryTree::take(const std::string& name, File& file, std::vector<Object> objects) {
+void DirectoryTree::replace_objects(const std::string& name, File& file, std::vector<Object> objects) {
   const auto mark = [&](bool present) {
     for (size_t i = 0; i < file.objects.size(); ++i) {
       const ObjectKey& key = file.objects[i].key;
-      unsettled_.insert(key);
+      changed_keys_.insert(key);
       if (present) {
         sites_[key].insert({name, i});
       } else if (auto at = sites_.find(key); at != sites_.end()) {
@@ -407,28 +408,28 @@ void DirectoryTree::take(const std::string& name, File& file, std::vector<Object
   mark(true);
   const bool is_less = bytes_.slices < before.slices || bytes_.others < before.others;
   if (is_less && std::any_of(files_.begin(), files_.end(),
-                             [](const auto& one) { return one.second.wanted.has_value(); }))
-    turn_soon();
+                             [](const auto& one) { return one.second.needed.has_value(); }))
+    schedule_processing();
 }
 
 void DirectoryTree::drop(const std::string& name) {
   const auto at = files_.find(name);
-  take(name, at->second, {});
+  replace_objects(name, at->second, {});
   files_.erase(at);
 }
 
-void DirectoryTree::settle() {
-  for (const auto& key : std::exchange(unsettled_, {})) {
+void DirectoryTree::update_store() {
+  for (const auto& key : std::exchange(changed_keys_, {})) {
     const auto at = sites_.find(key);
     const std::set<Site> sites = at == sites_.end() ? std::set<Site>() : at->second;
-    const bool is_doubtful = report_conflicting(key, sites);
-    if (!is_doubtful) report_duplicates(key, sites);
+    const bool is_ambiguous = report_conflicting(key, sites);
+    if (!is_ambiguous) report_duplicates(key, sites);
     if (sites.empty()) {
       if (store_.remove(key)) log_.debug("object deleted", {{"object", describe(key)}});
       continue;
     }
     const ContentPtr& first = content_at(*sites.begin());
-    if (store_.put(key, is_doubtful ? name_alone(*first, "it is there twice") : first))
+    if (store_.put(key, is_ambiguous ? name_alone(*first, "it is there twice") : first))
       log_.debug("object read", {{"object", describe(key)}, {"file", full(sites.begin()->first)}});
   }
 }

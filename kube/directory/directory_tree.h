@@ -36,10 +36,10 @@ namespace sliced::kube {
 
 /// Delays and limits; the defaults are for a folder that people edit.
 struct DirectoryLimits {
-  Millis broken_for{2'000};  // an invalid file keeps its last content for this long
-  Millis missing_for{100};   // a vanished file may be replaced
-  Millis look_again{1'000};  // while the directory is missing, or cannot be watched
-  Millis look_at_path{
+  Millis broken_for{2'000};      // an invalid file keeps its last content for this long
+  Millis missing_for{100};       // a vanished file may be replaced
+  Millis retry_interval{1'000};  // while the directory is missing, or cannot be watched
+  Millis path_check_interval{
       5'000};  // checks that the path and links lead to the same directory and files: no event reports
                // changes of a link's target, or a renamed parent folder
   size_t files_max = 4'096;
@@ -100,13 +100,13 @@ class DirectoryTree {
   };
   struct File {
     std::vector<Object> objects;
-    std::optional<Bytes> wanted;  // if the limit did not suffice for all
+    std::optional<Bytes> needed;  // if the limit did not suffice for all
     size_t unnamed = 0;           // objects whose names are not stored either
     Signature signature;          // of the target of a link
     bool is_link = false;         // no event reports changes of the target
     std::optional<TimePoint> broken_since, missing_since;
-    bool unreadable = false;  // invalid for long enough: its objects were removed
-    RateLimitedLog said;      // a look at it is a round
+    bool unreadable = false;     // invalid for long enough: its objects were removed
+    RateLimitedLog problem_log;  // a look at it is a round
   };
   using Site = std::pair<std::string, size_t>;  // file, index into its objects
 
@@ -114,21 +114,21 @@ class DirectoryTree {
   void start();
   /// Marks files to read in the next turn.
   void on_file_event(const reactor::FileEvent& event);
-  void turn_soon();
+  void schedule_processing();
   /// Handles all marks since the last turn, then elapsed waits. At most one event.
-  void turn();
+  void process_changes();
   /// Schedules the next turn: the end of a file's wait, or a check of a part that is not watched.
   void schedule();
 
   // Reading.
   /// Walks the folders. read_all: reads files with an unchanged signature, too.
-  void look_at_everything(bool read_all);
-  struct Seen {
+  void rescan(bool read_all);
+  struct Scan {
     std::set<std::string> files;
     size_t folders = 0;
   };
   /// Adds watches before reading, so that no change in between is missed.
-  void walk(const std::string& folder, int depth, Seen& seen);
+  void walk(const std::string& folder, int depth, Scan& scan);
   /// Returns false if the folder is missing or unreadable, which is an error. Without free watches
   /// (fs.inotify.max_user_watches) the folder is checked from time to time instead.
   bool watch(const std::string& folder);
@@ -136,21 +136,21 @@ class DirectoryTree {
   bool leads_elsewhere() const;
   /// Returns true if the target of a link is another file than the one that was read, or missing.
   bool leads_elsewhere(const std::string& name, const File& file) const;
-  Error too_many(size_t max, const std::string& of_what) const;
+  Error too_many(size_t max, const std::string& noun) const;
   Error too_deep(const std::string& folder) const;
   /// The directory is unreadable or incomplete: all calls are kIo until that ends.
-  void lose(Error trouble);
+  void fail(Error trouble);
 
   /// Reads one file and stores its objects, or starts its wait.
-  void look_at(const std::string& name);
+  void refresh(const std::string& name);
   void missing(const std::string& name);
   /// holds_policies: the file has, or may have, DeviceExposurePolicies.
   void broken(const std::string& name, File& file, const YamlProblem& problem, bool holds_policies);
   /// Returns the objects of an unreadable file that remain.
-  std::vector<Object> what_may_exclude(const std::string& name, const File& file, bool holds_policies);
+  std::vector<Object> possible_excludes(const std::string& name, const File& file, bool holds_policies);
   /// Returns true if the file has been invalid for long enough; the first call starts the wait.
   bool has_waited(File& file);
-  void look_at_marked();
+  void refresh_marked();
 
   // Objects of files.
   static Bytes bytes_of(const std::vector<Object>& objects);
@@ -162,13 +162,13 @@ class DirectoryTree {
   bool has_room_for(const File& file) const;
   /// If even the names of a file's objects exceed the limit, the directory counts as unreadable, because any
   /// of them could be an exclude.
-  void refuse_what_is_unnamed();
-  // Sets the objects of a file. settle() updates the store.
-  void take(const std::string& name, File& file, std::vector<Object> objects);
+  void reject_unnamed();
+  // Sets the objects of a file. update_store() updates the store.
+  void replace_objects(const std::string& name, File& file, std::vector<Object> objects);
   // Removes a file and those of its objects that no other file has.
   void drop(const std::string& name);
   /// Updates the store from the files, so that an object that moves between files never disappears.
-  void settle();
+  void update_store();
   const ContentPtr& content_at(const Site& site) const;
   std::string place_of(const Site& site) const;  // "DIR/a.yaml:3"
   // Returns true if several files have different versions of the object, and one may exclude devices. Logs it
@@ -192,20 +192,21 @@ class DirectoryTree {
   bool unwatched_ = false;  // some folder cannot be watched: check from time to time
   std::optional<Error> trouble_;
   LastMessage trouble_log_;
-  size_t folders_ = 0;         // of the last walk
-  RateLimitedLog said_links_;  // a walk is a round
-  Signature looked_at_;        // of the directory itself
+  size_t folders_ = 0;       // of the last walk
+  RateLimitedLog link_log_;  // a walk is a round
+  Signature looked_at_;      // of the directory itself
   std::map<std::string, File> files_;
   Bytes bytes_;  // of their objects
   std::map<ObjectKey, std::set<Site>> sites_;
-  // Objects whose files changed since settle(); reported duplicates; file names to read.
-  std::set<ObjectKey> unsettled_;
+  // Objects whose files changed since update_store(); reported duplicates; file names to read.
+  std::set<ObjectKey> changed_keys_;
   std::set<std::pair<ObjectKey, Site>> shadowed_;
   std::set<ObjectKey> doubtful_;
   std::set<std::string> marked_;
   bool rescan_ = false, overflow_ = false, started_ = false;
-  bool is_told_lost_ = false;  // the current trouble was reported; not at the start, before there are watches
-  reactor::Ticket turn_, later_;
+  bool is_loss_reported_ =
+      false;  // the current trouble was reported; not at the start, before there are watches
+  reactor::Ticket scheduled_, later_;
 };
 
 }  // namespace sliced::kube

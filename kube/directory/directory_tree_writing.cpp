@@ -36,17 +36,17 @@ Result<Unit> DirectoryTree::write(const std::string& file, const std::string& te
     ::unlink(scratch.c_str());
     return io_error("rename to", full(file), code);
   }
-  look_at(file);
-  settle();
+  refresh(file);
+  update_store();
   schedule();
-  if (trouble_) turn_soon();
+  if (trouble_) schedule_processing();
   return Unit{};
 }
 
 Result<Unit> DirectoryTree::erase(const std::string& file) {
   if (::unlink(full(file).c_str()) != 0 && errno != ENOENT) return io_error("delete", full(file), errno);
   if (files_.contains(file)) drop(file);
-  settle();
+  update_store();
   schedule();
   return Unit{};
 }

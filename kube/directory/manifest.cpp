@@ -40,13 +40,13 @@ class ManifestDecoder {
  public:
   explicit ManifestDecoder(std::string_view default_namespace) : default_namespace_(default_namespace) {}
 
-  void take(Json document, bool nested) {
+  void add_document(Json document, bool nested) {
     const std::string kind(document.text("kind")), api_version(document.text("apiVersion"));
     Json* items = nested || !kind.ends_with("List") ? nullptr : items_of(document);
     if (items == nullptr) return take_object(std::move(document));
     for (auto& item : *items->array()) {
       inherit_kind(item, api_version, kind);
-      take(std::move(item), true);
+      add_document(std::move(item), true);
     }
   }
 
@@ -63,8 +63,8 @@ class ManifestDecoder {
   void take_object(Json object) {
     const int line = object.line();
     const auto leave_out = [&](std::string why) {
-      if (!out.lost_exclude && object.object() != nullptr && may_hold_exposure_policy(object))
-        out.lost_exclude = {line, why};
+      if (!out.possible_exclude && object.object() != nullptr && may_hold_exposure_policy(object))
+        out.possible_exclude = {line, why};
       out.remarks.push_back({line, std::move(why)});
     };
     if (object.object() == nullptr) return leave_out("no object: a " + std::string(object.kind_name()));
@@ -119,7 +119,7 @@ Manifest decode_manifest(std::string_view text, std::string_view default_namespa
                          const JsonLimits& limits) {
   YamlDocuments decoded = decode_yaml(text, limits);
   ManifestDecoder decoder(default_namespace);
-  for (auto& document : decoded.documents) decoder.take(std::move(document), false);
+  for (auto& document : decoded.documents) decoder.add_document(std::move(document), false);
   decoder.out.problems = std::move(decoded.problems);
   return std::move(decoder.out);
 }
@@ -128,7 +128,7 @@ bool mentions_exposure_policy(std::string_view text) {
   return lower(text).find("deviceexposurepolic") != std::string::npos;
 }
 
-Manifest::Object stand_in_of(const std::string& file, std::string_view why) {
+Manifest::Object placeholder_for(const std::string& file, std::string_view why) {
   const std::string name = "unreadable-file-" + hex(stable_hash(file), 8),
                     version = api_version(kDeviceExposurePolicies);
   return {{version, kDeviceExposurePolicies.kind, "", name},
@@ -140,7 +140,7 @@ Manifest::Object stand_in_of(const std::string& file, std::string_view why) {
 
 Manifest manifest_of(std::vector<Json> objects, std::string_view default_namespace) {
   ManifestDecoder decoder(default_namespace);
-  for (Json& object : objects) decoder.take(std::move(object), false);
+  for (Json& object : objects) decoder.add_document(std::move(object), false);
   return std::move(decoder.out);
 }
 

@@ -32,7 +32,7 @@ struct Manifest {
   FirstFew<YamlProblem> problems;  // the text is invalid: no part of the file is used
   FirstFew<YamlProblem> remarks;   // objects that were left out: without kind, name ...
   /// The first of those that may be meant as a DeviceExposurePolicy, and so as an exclude.
-  std::optional<YamlProblem> lost_exclude;
+  std::optional<YamlProblem> possible_exclude;
 };
 
 /// Lists (kind "List", or "...List" with items) are split. An invalid document makes the whole file invalid.
@@ -49,7 +49,7 @@ bool mentions_exposure_policy(std::string_view text);
 
 /// Returns an unreadable DeviceExposurePolicy as a placeholder for an unreadable file or an object in it,
 /// which may be an exclude. why: "the file cannot be read".
-Manifest::Object stand_in_of(const std::string& file, std::string_view why);
+Manifest::Object placeholder_for(const std::string& file, std::string_view why);
 
 /// Returns true for names of manifests: *.yaml, *.yml, *.json, without hidden files and backup or temporary
 /// files of editors.

@@ -110,7 +110,7 @@ ContentPtr content_of(Json object) {
   return std::make_shared<const std::string>(encode_json(object));
 }
 
-Json KeptObject::served() const {
+Json StoredObject::served() const {
   Json out = read_content(*content);
   Json metadata = out.find("metadata") == nullptr ? Json() : *out.find("metadata");
   if (is_absent(metadata, "uid")) metadata.set("uid", uid);
@@ -120,8 +120,8 @@ Json KeptObject::served() const {
   return out;
 }
 
-KeptObject ObjectStore::next(const ObjectKey& key, ContentPtr content) const {
-  KeptObject out{std::move(content), stable_uid(key), 1, version_ + 1};
+StoredObject ObjectStore::next(const ObjectKey& key, ContentPtr content) const {
+  StoredObject out{std::move(content), stable_uid(key), 1, version_ + 1};
   const auto at = objects_.find(key);
   if (at == objects_.end()) return out;
   const Json served = at->second->served();
@@ -135,8 +135,8 @@ KeptObject ObjectStore::next(const ObjectKey& key, ContentPtr content) const {
 bool ObjectStore::put(const ObjectKey& key, const ContentPtr& content) {
   const auto at = objects_.find(key);
   if (at != objects_.end() && *at->second->content == *content) return false;
-  KeptPtr before = at == objects_.end() ? nullptr : at->second;
-  auto after = std::make_shared<const KeptObject>(next(key, content));
+  StoredPtr before = at == objects_.end() ? nullptr : at->second;
+  auto after = std::make_shared<const StoredObject>(next(key, content));
   objects_[key] = after;
   record(key, std::move(before), std::move(after));
   return true;
@@ -145,13 +145,13 @@ bool ObjectStore::put(const ObjectKey& key, const ContentPtr& content) {
 bool ObjectStore::remove(const ObjectKey& key) {
   const auto at = objects_.find(key);
   if (at == objects_.end()) return false;
-  KeptPtr before = std::move(at->second);
+  StoredPtr before = std::move(at->second);
   objects_.erase(at);
   record(key, std::move(before), nullptr);
   return true;
 }
 
-void ObjectStore::record(const ObjectKey& key, KeptPtr before, KeptPtr after) {
+void ObjectStore::record(const ObjectKey& key, StoredPtr before, StoredPtr after) {
   const auto bytes = [](const ObjectChange& change) {
     return change.before == nullptr ? 0 : change.before->content->size();
   };
@@ -173,17 +173,17 @@ Json ObjectStore::preview(const ObjectKey& key, Json content) const {
   return next(key, content_of(std::move(content))).served();
 }
 
-std::vector<std::pair<ObjectKey, KeptPtr>> ObjectStore::concerned(const ObjectFilter& filter) const {
-  std::vector<std::pair<ObjectKey, KeptPtr>> out;
-  for (const auto& [key, kept] : objects_)
-    if (filter.concerns(key)) out.emplace_back(key, kept);
+std::vector<std::pair<ObjectKey, StoredPtr>> ObjectStore::concerned(const ObjectFilter& filter) const {
+  std::vector<std::pair<ObjectKey, StoredPtr>> out;
+  for (const auto& [key, stored] : objects_)
+    if (filter.concerns(key)) out.emplace_back(key, stored);
   return out;
 }
 
 const ObjectChange* ObjectStore::change_after(uint64_t version) const {
   const auto at =
       std::upper_bound(history_.begin(), history_.end(), version,
-                       [](uint64_t wanted, const ObjectChange& change) { return wanted < change.version; });
+                       [](uint64_t from, const ObjectChange& change) { return from < change.version; });
   return at == history_.end() ? nullptr : &*at;
 }
 

@@ -25,7 +25,7 @@ ContentPtr content_of(Json object);
 
 /// One version of an object. Immutable: a change creates another one, and watches that have not seen it hold
 /// both.
-struct KeptObject {
+struct StoredObject {
   ContentPtr content;
   std::string uid;         // if the content has none
   int64_t generation = 0;  // likewise
@@ -33,13 +33,13 @@ struct KeptObject {
   /// Returns the object as the server would send it.
   Json served() const;
 };
-using KeptPtr = std::shared_ptr<const KeptObject>;
+using StoredPtr = std::shared_ptr<const StoredObject>;
 
 /// One step of the history.
 struct ObjectChange {
   uint64_t version = 0;
   ObjectKey key;
-  KeptPtr before, after;  // nullptr: did not exist, or no longer exists
+  StoredPtr before, after;  // nullptr: did not exist, or no longer exists
 };
 
 /// One term of a field selector: metadata.name, metadata.namespace, spec.driver, spec.nodeName.
@@ -81,16 +81,16 @@ class ObjectStore {
   /// Returns the object that put() would store, for dry runs.
   Json preview(const ObjectKey& key, Json content) const;
   /// Returns the objects of the filter's kind and namespace; the field selector is not applied.
-  std::vector<std::pair<ObjectKey, KeptPtr>> concerned(const ObjectFilter& filter) const;
+  std::vector<std::pair<ObjectKey, StoredPtr>> concerned(const ObjectFilter& filter) const;
   template <class Visit>
   void for_each(Visit visit) const {
-    for (const auto& [key, kept] : objects_) visit(key, *kept);
+    for (const auto& [key, stored] : objects_) visit(key, *stored);
   }
   size_t size() const { return objects_.size(); }
 
   uint64_t version() const { return version_; }
   /// Returns true if all changes after `version` are stored.
-  bool remembers(uint64_t version) const { return version >= oldest_ && version <= version_; }
+  bool has_history_since(uint64_t version) const { return version >= oldest_ && version <= version_; }
   /// Returns the first change after `version`; nullptr if none. Valid until the store changes.
   const ObjectChange* change_after(uint64_t version) const;
   /// Ends the history: no watch can continue from an earlier version.
@@ -98,11 +98,11 @@ class ObjectStore {
 
  private:
   // Adds a version. Versions beyond 1,024 steps, or 4 MiB of replaced contents, are forgotten.
-  void record(const ObjectKey& key, KeptPtr before, KeptPtr after);
+  void record(const ObjectKey& key, StoredPtr before, StoredPtr after);
   // generation increases if anything except metadata changed, as in a server.
-  KeptObject next(const ObjectKey& key, ContentPtr content) const;
+  StoredObject next(const ObjectKey& key, ContentPtr content) const;
 
-  std::map<ObjectKey, KeptPtr> objects_;
+  std::map<ObjectKey, StoredPtr> objects_;
   std::deque<ObjectChange> history_;
   size_t history_bytes_ = 0;  // of replaced contents
   uint64_t version_ = 1, oldest_ = 1;

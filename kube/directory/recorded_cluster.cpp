@@ -14,16 +14,16 @@ RecordedCluster::RecordedCluster(reactor::Scheduler& scheduler, Log& log, std::v
     log.warning("objects in the snapshot ignored", {{"of", from_}, {"why", and_more(more, "object")}});
   for (Manifest::Object& object : manifest.objects)
     if (store_.find(object.key) == nullptr) store_.put(object.key, std::move(object.value));
-  if (manifest.lost_exclude) {
-    Manifest::Object stand_in = stand_in_of(from_, "an object in it is invalid");
-    store_.put(stand_in.key, std::move(stand_in.value));
+  if (manifest.possible_exclude) {
+    Manifest::Object placeholder = placeholder_for(from_, "an object in it is invalid");
+    store_.put(placeholder.key, std::move(placeholder.value));
   }
 }
 
-std::string RecordedCluster::why_not_ours(const WriteRequest& request, const ObjectKey&) const {
+std::string RecordedCluster::why_not_writable(const WriteRequest& request, const ObjectKey&) const {
   return request.dry_run ? "" : does_not_change().what;
 }
-Result<Unit> RecordedCluster::keep(const WriteRequest&, const ObjectKey&, const Json&) {
+Result<Unit> RecordedCluster::store(const WriteRequest&, const ObjectKey&, const Json&) {
   return does_not_change();
 }
 Result<Unit> RecordedCluster::forget(const ObjectKey&) { return does_not_change(); }

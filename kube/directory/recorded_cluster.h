@@ -24,8 +24,8 @@ class RecordedCluster final : public StoreCluster {
  private:
   std::optional<Failure> trouble(std::string_view) const override { return std::nullopt; }
   std::string place_of(const ObjectKey&) const override { return from_; }
-  std::string why_not_ours(const WriteRequest& request, const ObjectKey& key) const override;
-  Result<Unit> keep(const WriteRequest& request, const ObjectKey& key, const Json& content) override;
+  std::string why_not_writable(const WriteRequest& request, const ObjectKey& key) const override;
+  Result<Unit> store(const WriteRequest& request, const ObjectKey& key, const Json& content) override;
   Result<Unit> forget(const ObjectKey& key) override;
   Error does_not_change() const { return {Errc::kDenied, from_ + " does not change"}; }
   const std::string from_;

@@ -90,17 +90,20 @@ Failure refused(const WriteRequest& request, Errc code, int http_status, std::st
 std::optional<Failure> check_preconditions(const WriteRequest& request, const Json& stored,
                                            std::string_view uid, std::string_view version) {
   const Json& metadata = *stored.find("metadata");
-  for (const auto& [key, wanted] : {std::pair{"uid", uid}, {"resourceVersion", version}}) {
-    if (wanted.empty() || wanted == metadata.text(key)) continue;
-    return refused(request, Errc::kConflict, 409, "Conflict",
-                   std::string(key) + " is " + in_quotes(metadata.text(key)) + ", not " + in_quotes(wanted));
+  for (const auto& [key, expected] : {std::pair{"uid", uid}, {"resourceVersion", version}}) {
+    if (expected.empty() || expected == metadata.text(key)) continue;
+    return refused(
+        request, Errc::kConflict, 409, "Conflict",
+        std::string(key) + " is " + in_quotes(metadata.text(key)) + ", not " + in_quotes(expected));
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-Failure gone(std::string what) { return {Errc::kGone, 410, "Expired", std::move(what), std::nullopt}; }
+Failure expired_failure(std::string what) {
+  return {Errc::kGone, 410, "Expired", std::move(what), std::nullopt};
+}
 
 // Calls.
 // -----------------------------------------------------------------------------------------------------------
@@ -120,8 +123,8 @@ class StoreCluster::OnceCall final : public Call {
 struct StoreCluster::Watch {
   ObjectFilter filter;
   WatchHandlers handlers;
-  uint64_t cursor = 0;  // all changes up to it were sent or are of other kinds
-  uint64_t told = 0;    // the last version that was sent
+  uint64_t cursor = 0;        // all changes up to it were sent or are of other kinds
+  uint64_t sent_version = 0;  // the last version that was sent
   bool initial = false, initial_bookmark = false, ended = false, opened = false;
   std::optional<Failure> refused;
   reactor::Ticket pump, timeout;
@@ -131,8 +134,8 @@ struct StoreCluster::Watch {
     pump.reset();
     timeout.reset();
   }
-  void tell(EventType type, const std::string& object, uint64_t version) {
-    told = version;
+  void send(EventType type, const std::string& object, uint64_t version) {
+    sent_version = version;
     handlers.on_event({type, object});
   }
 };
@@ -155,10 +158,10 @@ StoreCluster::~StoreCluster() {
   }
 }
 
-CallPtr StoreCluster::once(std::function<void(const bool&)> answer) {
+CallPtr StoreCluster::once(std::function<void(const bool&)> reply) {
   auto dropped = std::make_shared<bool>(false);
-  auto task = [alive = std::weak_ptr<Unit>(alive_), dropped, answer = std::move(answer)] {
-    if (!alive.expired()) answer(*dropped);
+  auto task = [alive = std::weak_ptr<Unit>(alive_), dropped, reply = std::move(reply)] {
+    if (!alive.expired()) reply(*dropped);
   };
   return std::make_unique<OnceCall>(scheduler_.after(Millis{0}, std::move(task)), dropped);
 }
@@ -192,8 +195,8 @@ CallPtr StoreCluster::list(ListRequest request, ListHandlers handlers) {
           {Errc::kInvalid, 400, "BadRequest", action + ": " + ready.error().what, std::nullopt});
     }
     const uint64_t version = store_.version();
-    for (const auto& [key, kept] : store_.concerned(*ready)) {
-      const Json object = kept->served();
+    for (const auto& [key, current] : store_.concerned(*ready)) {
+      const Json object = current->served();
       if (ready->selects(key, object)) handlers.on_item(ready->present(key, object));
       if (dropped) return;
     }
@@ -201,7 +204,7 @@ CallPtr StoreCluster::list(ListRequest request, ListHandlers handlers) {
   });
 }
 
-StoreCluster::Answer StoreCluster::find(const GetRequest& request) const {
+StoreCluster::Reply StoreCluster::find(const GetRequest& request) const {
   const std::string action = "get " + name_of(request.resource) + " " + in_quotes(request.name);
   if (auto failure = trouble(action)) return *std::move(failure);
   const ObjectKey key = key_of(request.resource, request.namespace_, request.name);
@@ -212,9 +215,9 @@ StoreCluster::Answer StoreCluster::find(const GetRequest& request) const {
 
 CallPtr StoreCluster::get(GetRequest request, WriteHandlers handlers) {
   return once([this, request = std::move(request), handlers = std::move(handlers)](const bool&) {
-    const Answer answer = find(request);
-    if (const auto* failure = std::get_if<Failure>(&answer)) return handlers.on_failure(*failure);
-    handlers.on_done(std::get<std::string>(answer));
+    const Reply reply = find(request);
+    if (const auto* failure = std::get_if<Failure>(&reply)) return handlers.on_failure(*failure);
+    handlers.on_done(std::get<std::string>(reply));
   });
 }
 
@@ -261,12 +264,12 @@ CallPtr StoreCluster::watch(WatchRequest request, WatchHandlers handlers) {
   } else {
     watch->filter = std::move(*ready);
   }
-  if (!watch->initial && (!version || !store_.remembers(*version))) {
-    watch->refused =
-        gone(action + ": resourceVersion " + in_quotes(request.resource_version) + " is not known any more");
+  if (!watch->initial && (!version || !store_.has_history_since(*version))) {
+    watch->refused = expired_failure(action + ": resourceVersion " + in_quotes(request.resource_version) +
+                                     " is not known any more");
   }
   if (auto failure = trouble(action)) watch->refused = std::move(failure);
-  watch->cursor = watch->told = version.value_or(0);
+  watch->cursor = watch->sent_version = version.value_or(0);
   if (request.timeout > Millis{0}) {
     watch->timeout = scheduler_.after(request.timeout, [weak = std::weak_ptr(watch)] {
       const auto held = weak.lock();
@@ -307,14 +310,14 @@ void StoreCluster::send_initial(const std::shared_ptr<Watch>& watch) {
   watch->initial = false;
   watch->cursor = store_.version();
   const uint64_t version = watch->cursor;
-  for (const auto& [key, kept] : store_.concerned(watch->filter)) {
-    const Json object = kept->served();
+  for (const auto& [key, current] : store_.concerned(watch->filter)) {
+    const Json object = current->served();
     if (watch->filter.selects(key, object))
-      watch->tell(EventType::kAdded, watch->filter.present(key, object), version);
+      watch->send(EventType::kAdded, watch->filter.present(key, object), version);
     if (watch->ended) return;
   }
   if (watch->initial_bookmark) {
-    watch->tell(EventType::kBookmark, bookmark(watch->filter.scope.resource, version, true), version);
+    watch->send(EventType::kBookmark, bookmark(watch->filter.scope.resource, version, true), version);
   }
 }
 
@@ -327,10 +330,10 @@ void StoreCluster::pump(const std::shared_ptr<Watch>& watch) {
   }
   if (!std::exchange(watch->opened, true) && watch->handlers.on_open) watch->handlers.on_open();
   if (!watch->ended && watch->initial) send_initial(watch);
-  if (!watch->ended && !store_.remembers(watch->cursor)) {
+  if (!watch->ended && !store_.has_history_since(watch->cursor)) {
     watch->end();
     return watch->handlers.on_failure(
-        gone("watch " + name_of(watch->filter.scope.resource) + ": too far behind"));
+        expired_failure("watch " + name_of(watch->filter.scope.resource) + ": too far behind"));
   }
   while (!watch->ended) {
     const ObjectChange* next = store_.change_after(watch->cursor);
@@ -343,15 +346,15 @@ void StoreCluster::pump(const std::shared_ptr<Watch>& watch) {
     const bool was = change.before && watch->filter.selects(change.key, before);
     const bool is = change.after && watch->filter.selects(change.key, after);
     if (is) {
-      watch->tell(was ? EventType::kModified : EventType::kAdded, watch->filter.present(change.key, after),
+      watch->send(was ? EventType::kModified : EventType::kAdded, watch->filter.present(change.key, after),
                   change.version);
     } else if (was) {
       const Json last = with_version(before, change.version);
-      watch->tell(EventType::kDeleted, watch->filter.present(change.key, last), change.version);
+      watch->send(EventType::kDeleted, watch->filter.present(change.key, last), change.version);
     }
   }
-  if (!watch->ended && watch->cursor - watch->told >= kBookmarkEvery) {
-    watch->tell(EventType::kBookmark, bookmark(watch->filter.scope.resource, watch->cursor, false),
+  if (!watch->ended && watch->cursor - watch->sent_version >= kBookmarkEvery) {
+    watch->send(EventType::kBookmark, bookmark(watch->filter.scope.resource, watch->cursor, false),
                 watch->cursor);
   }
 }
@@ -361,14 +364,14 @@ void StoreCluster::pump(const std::shared_ptr<Watch>& watch) {
 
 CallPtr StoreCluster::write(WriteRequest request, WriteHandlers handlers) {
   return once([this, request = std::move(request), handlers = std::move(handlers)](const bool&) {
-    const Answer answer = perform(request);
+    const Reply reply = perform(request);
     wake_watches();
-    if (const auto* failure = std::get_if<Failure>(&answer)) return handlers.on_failure(*failure);
-    handlers.on_done(std::get<std::string>(answer));
+    if (const auto* failure = std::get_if<Failure>(&reply)) return handlers.on_failure(*failure);
+    handlers.on_done(std::get<std::string>(reply));
   });
 }
 
-StoreCluster::Answer StoreCluster::perform(const WriteRequest& request) {
+StoreCluster::Reply StoreCluster::perform(const WriteRequest& request) {
   if (auto failure = trouble(action_of(request))) return *std::move(failure);
   if (request.resource.namespaced) {
     return refused(request, Errc::kInvalid, 422, "Invalid",
@@ -389,8 +392,8 @@ StoreCluster::Answer StoreCluster::perform(const WriteRequest& request) {
   return request.verb == Verb::kDelete ? erase(request, key, stored) : put(request, key, stored);
 }
 
-StoreCluster::Answer StoreCluster::put(const WriteRequest& request, const ObjectKey& key,
-                                       const ObjectPtr& stored) {
+StoreCluster::Reply StoreCluster::put(const WriteRequest& request, const ObjectKey& key,
+                                      const ObjectPtr& stored) {
   auto body = decode_json(request.body);
   if (!body.ok()) return refused(request, Errc::kInvalid, 400, "BadRequest", body.error().what);
   const auto meta = decode_object_meta(*body);
@@ -401,7 +404,7 @@ StoreCluster::Answer StoreCluster::put(const WriteRequest& request, const Object
   if (stored) {
     if (auto failure = check_preconditions(request, *stored, meta->uid, meta->resource_version))
       return *failure;
-    if (std::string why = why_not_ours(request, key); !why.empty())
+    if (std::string why = why_not_writable(request, key); !why.empty())
       return refused(request, Errc::kDenied, 403, "Forbidden", why);
   }
   const bool slice = request.resource == kResourceSlices;
@@ -417,7 +420,7 @@ StoreCluster::Answer StoreCluster::put(const WriteRequest& request, const Object
       *stored ==
           with_version(next, decode_version(stored->find("metadata")->text("resourceVersion")).value_or(0));
   if (!same) {
-    auto written = keep(request, key, content);
+    auto written = store(request, key, content);
     if (!written.ok()) return refused(request, written.error().code, 0, "", written.error().what);
   }
   const ObjectPtr now = store_.find(key);
@@ -425,11 +428,11 @@ StoreCluster::Answer StoreCluster::put(const WriteRequest& request, const Object
   return plain.present(key, *now);
 }
 
-StoreCluster::Answer StoreCluster::erase(const WriteRequest& request, const ObjectKey& key,
-                                         const ObjectPtr& stored) {
+StoreCluster::Reply StoreCluster::erase(const WriteRequest& request, const ObjectKey& key,
+                                        const ObjectPtr& stored) {
   if (auto failure = check_preconditions(request, *stored, request.uid, request.resource_version))
     return *failure;
-  if (std::string why = why_not_ours(request, key); !why.empty())
+  if (std::string why = why_not_writable(request, key); !why.empty())
     return refused(request, Errc::kDenied, 403, "Forbidden", why);
   if (request.dry_run) return std::string();
   auto erased = forget(key);

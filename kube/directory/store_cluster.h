@@ -51,16 +51,16 @@ class StoreCluster : public Cluster {
   // Returns the place of an existing object, for people.
   virtual std::string place_of(const ObjectKey& key) const = 0;
   // Returns why an existing object must not be written; "" if it may.
-  virtual std::string why_not_ours(const WriteRequest& request, const ObjectKey& key) const = 0;
+  virtual std::string why_not_writable(const WriteRequest& request, const ObjectKey& key) const = 0;
   // Afterwards the store has the object, or lacks it.
-  virtual Result<Unit> keep(const WriteRequest& request, const ObjectKey& key, const Json& content) = 0;
+  virtual Result<Unit> store(const WriteRequest& request, const ObjectKey& key, const Json& content) = 0;
   virtual Result<Unit> forget(const ObjectKey& key) = 0;
 
-  using Answer = std::variant<std::string, Failure>;  // the stored object, or the reason of a failure
+  using Reply = std::variant<std::string, Failure>;  // the stored object, or the reason of a failure
 
   // Calls `answer` in the next turn, unless the call or the cluster was destroyed. `dropped` becomes true if
   // the caller destroys the call meanwhile.
-  CallPtr once(std::function<void(const bool& dropped)> answer);
+  CallPtr once(std::function<void(const bool& dropped)> reply);
   // An open watch: filter, handlers and position. Owned by its Call; the list here holds it weakly.
   struct Watch;
   class WatchCall;
@@ -79,11 +79,11 @@ class StoreCluster : public Cluster {
 
   // Errors: kInvalid for an unsupported field selector.
   Result<ObjectFilter> filter(const Scope& scope) const;
-  Answer find(const GetRequest& request) const;
-  Answer perform(const WriteRequest& request);
+  Reply find(const GetRequest& request) const;
+  Reply perform(const WriteRequest& request);
   // Create and update. An unchanged object gets no new version.
-  Answer put(const WriteRequest& request, const ObjectKey& key, const ObjectPtr& stored);
-  Answer erase(const WriteRequest& request, const ObjectKey& key, const ObjectPtr& stored);
+  Reply put(const WriteRequest& request, const ObjectKey& key, const ObjectPtr& stored);
+  Reply erase(const WriteRequest& request, const ObjectKey& key, const ObjectPtr& stored);
 
   reactor::Scheduler& scheduler_;
   std::vector<std::weak_ptr<Watch>> watches_;
@@ -91,6 +91,6 @@ class StoreCluster : public Cluster {
 };
 
 /// 410: the watch must restart.
-Failure gone(std::string what);
+Failure expired_failure(std::string what);
 
 }  // namespace sliced::kube

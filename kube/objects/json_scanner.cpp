@@ -12,14 +12,14 @@ void JsonScanner::skip_space() {
   rest_.remove_prefix(start == std::string_view::npos ? rest_.size() : start);
 }
 
-bool JsonScanner::take(char wanted) {
+bool JsonScanner::consume(char expected) {
   skip_space();
-  if (rest_.empty() || rest_.front() != wanted) return false;
+  if (rest_.empty() || rest_.front() != expected) return false;
   rest_.remove_prefix(1);
   return true;
 }
 
-bool JsonScanner::take_null() {
+bool JsonScanner::consume_null() {
   skip_space();
   if (!rest_.starts_with("null")) return false;
   rest_.remove_prefix(4);
@@ -81,17 +81,17 @@ std::optional<std::string_view> JsonScanner::value() {
 
 Result<std::string_view> find_raw(std::string_view object, std::initializer_list<std::string_view> path) {
   JsonScanner scanner(object);
-  for (const std::string_view wanted : path) {
-    if (scanner.take_null()) return std::string_view();
+  for (const std::string_view expected : path) {
+    if (scanner.consume_null()) return std::string_view();
     bool found = false;
     const bool is_whole = scanner.object([&](std::string_view key) {
-      found = key == wanted;
+      found = key == expected;
       return !found && scanner.skip_value();
     });
     if (is_whole) return std::string_view();
-    if (!found) return Error{Errc::kInvalid, "no JSON object that could have " + in_quotes(wanted)};
+    if (!found) return Error{Errc::kInvalid, "no JSON object that could have " + in_quotes(expected)};
   }
-  if (scanner.take_null()) return std::string_view();
+  if (scanner.consume_null()) return std::string_view();
   const auto text = scanner.value();
   if (!text) return Error{Errc::kInvalid, "the text ends within a value"};
   return *text;

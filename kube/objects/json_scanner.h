@@ -16,8 +16,8 @@ class JsonScanner {
   explicit JsonScanner(std::string_view text) : rest_(text) {}
 
   /// Skips white space and consumes the character; false leaves the position.
-  bool take(char wanted);
-  bool take_null();
+  bool consume(char expected);
+  bool consume_null();
   /// Returns a string literal with its quotes; nullopt if absent. Skips one without an end.
   std::optional<std::string_view> literal();
   /// Returns false if the value has no end; the position is then undefined.
@@ -31,13 +31,13 @@ class JsonScanner {
   /// text is not an object or on_member returned false.
   template <class OnMember>
   bool object(OnMember on_member) {
-    if (!take('{')) return false;
-    if (take('}')) return true;
+    if (!consume('{')) return false;
+    if (consume('}')) return true;
     do {
       const auto key = literal();
-      if (!key || !take(':') || !on_member(key->substr(1, key->size() - 2))) return false;
-    } while (take(','));
-    return take('}');
+      if (!key || !consume(':') || !on_member(key->substr(1, key->size() - 2))) return false;
+    } while (consume(','));
+    return consume('}');
   }
 
  private:

@@ -9,8 +9,8 @@ namespace sliced::kube {
 
 namespace {
 
-Error wrong_kind(std::string_view field, std::string_view wanted, const Json& found) {
-  return {Errc::kInvalid, std::string(field) + ": must be a " + std::string(wanted) + ", not " +
+Error wrong_kind(std::string_view field, std::string_view expected, const Json& found) {
+  return {Errc::kInvalid, std::string(field) + ": must be a " + std::string(expected) + ", not " +
                               std::string(found.kind_name())};
 }
 

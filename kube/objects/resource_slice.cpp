@@ -98,11 +98,11 @@ class SliceDecoder {
 
   void wrong(const FieldPath& path, std::string what) {
     if (!error_.what.empty()) return;
-    const std::string where = path.text();
-    error_ = {Errc::kInvalid, (where.empty() ? "" : where + ": ") + std::move(what)};
+    const std::string prefix = path.text();
+    error_ = {Errc::kInvalid, (prefix.empty() ? "" : prefix + ": ") + std::move(what)};
   }
-  void wrong_kind(const FieldPath& path, std::string_view wanted, const Json& found) {
-    wrong(path, "must be a " + std::string(wanted) + ", not " + std::string(found.kind_name()));
+  void wrong_kind(const FieldPath& path, std::string_view expected, const Json& found) {
+    wrong(path, "must be a " + std::string(expected) + ", not " + std::string(found.kind_name()));
   }
   void unknown(const FieldPath& path, const Json& value) {
     if (!value.is_null()) unknown_.push_back(path.text());

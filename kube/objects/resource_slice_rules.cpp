@@ -38,7 +38,7 @@ class DeviceRules {
 
   std::vector<DeviceProblem> check() {
     if (!is_dns_label(device_.name))
-      held("name", in_quotes(device_.name) + " is not a DNS label of at most 63 bytes");
+      add_problem("name", in_quotes(device_.name) + " is no DNS label of at most 63 bytes");
     for (const auto& [key, value] : device_.attributes) check_attribute(key, value);
     for (const auto& [key, capacity] : device_.capacity) check_capacity(key, capacity);
     check_sizes();
@@ -49,10 +49,10 @@ class DeviceRules {
   }
 
  private:
-  void held(std::string field, std::string what) {
+  void add_problem(std::string field, std::string what) {
     problems_.push_back({std::move(field), std::move(what), "", false});
   }
-  void of_attribute(const std::string& key, std::string_view kind, std::string what) {
+  void attribute_problem(const std::string& key, std::string_view kind, std::string what) {
     const bool descriptive = is_descriptive(key);
     std::string field = "attributes[" + escaped(key) + "]";
     if (!kind.empty()) field += "." + std::string(kind);
@@ -61,10 +61,10 @@ class DeviceRules {
 
   void check_attribute(const std::string& key, const AttributeValue& value) {
     if (!is_qualified_name(key)) {
-      return of_attribute(key, "",
-                          in_quotes(key) +
-                              " is not an attribute name: expected id or domain/id, id a C identifier of at "
-                              "most 32 bytes, domain a DNS subdomain of at most 63");
+      return attribute_problem(key, "",
+                               in_quotes(key) +
+                                   " is no attribute name: expected id or domain/id, id a C identifier of at "
+                                   "most 32 bytes, domain a DNS subdomain of at most 63");
     }
     if (const auto* text = std::get_if<std::string>(&value)) check_text(key, "string", *text);
     if (const auto* version = std::get_if<Version>(&value)) check_version(key, "version", version->text);
@@ -76,22 +76,24 @@ class DeviceRules {
       for (size_t i = 0; i < all->size(); ++i)
         check_version(key, "versions[" + std::to_string(i) + "]", (*all)[i].text);
     }
-    if (value_count(value) == 0) of_attribute(key, "", "the list must not be empty");
+    if (value_count(value) == 0) attribute_problem(key, "", "the list must not be empty");
   }
 
   void check_text(const std::string& key, const std::string& kind, const std::string& text) {
     if (text.size() > kAttributeValueBytesMax) {
-      of_attribute(key, kind, in_quotes(text, 80) + " has " + too_long(text.size(), kAttributeValueBytesMax));
+      attribute_problem(key, kind,
+                        in_quotes(text, 80) + " has " + too_long(text.size(), kAttributeValueBytesMax));
     }
-    if (!is_utf8(text)) of_attribute(key, kind, in_quotes(text, 80) + " is not UTF-8");
+    if (!is_utf8(text)) attribute_problem(key, kind, in_quotes(text, 80) + " is not UTF-8");
   }
   void check_version(const std::string& key, const std::string& kind, const std::string& text) {
     if (!is_semver(text)) {
-      of_attribute(key, kind,
-                   in_quotes(text, 80) + " is not a semantic version (1.2.3, without a leading v)");
+      attribute_problem(key, kind,
+                        in_quotes(text, 80) + " is no semantic version (1.2.3, without a leading v)");
     }
     if (text.size() > kAttributeValueBytesMax) {
-      of_attribute(key, kind, in_quotes(text, 80) + " has " + too_long(text.size(), kAttributeValueBytesMax));
+      attribute_problem(key, kind,
+                        in_quotes(text, 80) + " has " + too_long(text.size(), kAttributeValueBytesMax));
     }
   }
 
@@ -112,29 +114,29 @@ class DeviceRules {
         if (!is_descriptive(at->first) || at->first.str().starts_with("resource.kubernetes.io/") != standard)
           continue;
         if (entries_over == 0 && value_count(at->second) < 2) continue;  // only lists are worth dropping now
-        of_attribute(at->first, "", "one too many: " + what);
+        attribute_problem(at->first, "", "one too many: " + what);
         entries_over -= std::min<size_t>(entries_over, 1);
         values_over -= std::min(values_over, value_count(at->second));
       }
     }
-    if (entries_over > 0 || values_over > 0) held("attributes", what);
+    if (entries_over > 0 || values_over > 0) add_problem("attributes", what);
   }
 
   void check_capacity(const std::string& key, const Capacity& capacity) {
     const std::string field = "capacity[" + escaped(key) + "]";
     if (!is_qualified_name(key))
-      held(field, in_quotes(key) + " is not a capacity name: expected id or domain/id");
+      add_problem(field, in_quotes(key) + " is no capacity name: expected id or domain/id");
     if (!capacity.request_policy) return;
     const std::string policy_field = field + ".requestPolicy";
     if (!device_.allow_multiple_allocations) {
-      return held(policy_field, "is only allowed where allowMultipleAllocations is true");
+      return add_problem(policy_field, "is only allowed where allowMultipleAllocations is true");
     }
     const RequestPolicy& policy = *capacity.request_policy;
     if (!policy.valid_values.empty() && policy.valid_range) {
-      return held(policy_field, "validValues and validRange cannot both be set");
+      return add_problem(policy_field, "validValues and validRange cannot both be set");
     }
     if ((!policy.valid_values.empty() || policy.valid_range) && !policy.default_) {
-      return held(policy_field + ".default", "is required beside validValues or validRange");
+      return add_problem(policy_field + ".default", "is required beside validValues or validRange");
     }
     if (!policy.valid_values.empty())
       check_valid_values(capacity.value, policy, policy_field + ".validValues");
@@ -144,35 +146,37 @@ class DeviceRules {
   void check_valid_values(const Quantity& value, const RequestPolicy& policy, const std::string& field) {
     const auto& values = policy.valid_values;
     if (values.size() > kValidValuesMax) {
-      held(field, std::to_string(values.size()) + " values, at most " + std::to_string(kValidValuesMax) +
-                      " are allowed");
+      add_problem(field, std::to_string(values.size()) + " values, at most " +
+                             std::to_string(kValidValuesMax) + " are allowed");
     }
     for (size_t i = 0; i < values.size(); ++i) {
       const std::string at = field + "[" + std::to_string(i) + "]";
-      if (values[i] > value) held(at, values[i].text() + " is larger than the capacity " + value.text());
+      if (values[i] > value)
+        add_problem(at, values[i].text() + " is larger than the capacity " + value.text());
       if (i > 0 && values[i] <= values[i - 1]) {
-        held(at, values[i].text() + " does not come after " + values[i - 1].text() + ": values must ascend");
+        add_problem(
+            at, values[i].text() + " does not come after " + values[i - 1].text() + ": values must ascend");
       }
     }
     if (std::find(values.begin(), values.end(), *policy.default_) == values.end()) {
-      held(field, "the default " + policy.default_->text() + " is not among them");
+      add_problem(field, "the default " + policy.default_->text() + " is not among them");
     }
   }
 
   void check_range(const Quantity& value, const RequestPolicy& policy, const std::string& field) {
     const ValidRange& range = *policy.valid_range;
-    const auto not_over = [&](const Quantity& low, std::string_view low_name, const Quantity& high,
-                              std::string_view high_name) {
+    const auto check_at_most = [&](const Quantity& low, std::string_view low_name, const Quantity& high,
+                                   std::string_view high_name) {
       if (low <= high) return;
-      held(field, std::string(low_name) + " " + low.text() + " is larger than " + std::string(high_name) +
-                      " " + high.text());
+      add_problem(field, std::string(low_name) + " " + low.text() + " is larger than " +
+                             std::string(high_name) + " " + high.text());
     };
-    not_over(range.min, "min", value, "the capacity");
-    not_over(range.min, "min", *policy.default_, "the default");
+    check_at_most(range.min, "min", value, "the capacity");
+    check_at_most(range.min, "min", *policy.default_, "the default");
     if (range.max) {
-      not_over(range.min, "min", *range.max, "max");
-      not_over(*range.max, "max", value, "the capacity");
-      not_over(*policy.default_, "the default", *range.max, "max");
+      check_at_most(range.min, "min", *range.max, "max");
+      check_at_most(*range.max, "max", value, "the capacity");
+      check_at_most(*policy.default_, "the default", *range.max, "max");
     }
     if (range.step) check_step(value, policy, field + ".step");
   }
@@ -180,15 +184,15 @@ class DeviceRules {
   void check_step(const Quantity& value, const RequestPolicy& policy, const std::string& field) {
     const ValidRange& range = *policy.valid_range;
     const __int128 step = range.step->nanos();
-    if (step <= 0) return held(field, range.step->text() + " must be greater than zero");
+    if (step <= 0) return add_problem(field, range.step->text() + " must be greater than zero");
     if (range.min.nanos() + step > value.nanos()) {
-      held(field,
-           "min plus one step (" + range.step->text() + ") is larger than the capacity " + value.text());
+      add_problem(field, "min plus one step (" + range.step->text() + ") is larger than the capacity " +
+                             value.text());
     }
     const auto on_grid = [&](const Quantity& one, std::string_view name) {
       if ((one.nanos() - range.min.nanos()) % step == 0) return;
-      held(field,
-           std::string(name) + " " + one.text() + " is not min plus a multiple of " + range.step->text());
+      add_problem(field, std::string(name) + " " + one.text() + " is not min plus a multiple of " +
+                             range.step->text());
     };
     on_grid(*policy.default_, "the default");
     if (range.max) on_grid(*range.max, "max");
@@ -197,63 +201,64 @@ class DeviceRules {
   void check_consumptions() {
     const auto& all = device_.consumes_counters;
     if (all.size() > kConsumptionsMax) {
-      held("consumesCounters", std::to_string(all.size()) + " entries, at most " +
-                                   std::to_string(kConsumptionsMax) + " are allowed");
+      add_problem("consumesCounters", std::to_string(all.size()) + " entries, at most " +
+                                          std::to_string(kConsumptionsMax) + " are allowed");
     }
     std::set<std::string_view> sets;
     for (size_t i = 0; i < all.size(); ++i) {
       const std::string field = "consumesCounters[" + std::to_string(i) + "]";
       if (!is_dns_label(all[i].counter_set))
-        held(field + ".counterSet", in_quotes(all[i].counter_set) + " is not a DNS label");
+        add_problem(field + ".counterSet", in_quotes(all[i].counter_set) + " is no DNS label");
       if (!sets.insert(all[i].counter_set).second) {
-        held(field + ".counterSet", in_quotes(all[i].counter_set) + " is named twice");
+        add_problem(field + ".counterSet", in_quotes(all[i].counter_set) + " is named twice");
       }
-      for (auto& what : counter_problems(all[i].counters)) held(field + ".counters", std::move(what));
+      for (auto& what : counter_problems(all[i].counters)) add_problem(field + ".counters", std::move(what));
       const auto& groups = all[i].compatibility_groups;
       if (groups.size() > kCompatibilityGroupsMax)
-        held(field + ".compatibilityGroups", std::to_string(groups.size()) + " groups, at most " +
-                                                 std::to_string(kCompatibilityGroupsMax) + " are allowed");
+        add_problem(field + ".compatibilityGroups", std::to_string(groups.size()) + " groups, at most " +
+                                                        std::to_string(kCompatibilityGroupsMax) +
+                                                        " are allowed");
       std::set<std::string_view> named;
       for (const std::string& group : groups) {
         if (!is_dns_label(group))
-          held(field + ".compatibilityGroups", in_quotes(group) + " is not a DNS label");
+          add_problem(field + ".compatibilityGroups", in_quotes(group) + " is no DNS label");
         if (!named.insert(group).second)
-          held(field + ".compatibilityGroups", in_quotes(group) + " is named twice");
+          add_problem(field + ".compatibilityGroups", in_quotes(group) + " is named twice");
       }
     }
   }
 
   void check_taints() {
     if (device_.taints.size() > kTaintsMax) {
-      held("taints", std::to_string(device_.taints.size()) + " taints, at most " +
-                         std::to_string(kTaintsMax) + " are allowed");
+      add_problem("taints", std::to_string(device_.taints.size()) + " taints, at most " +
+                                std::to_string(kTaintsMax) + " are allowed");
     }
     for (size_t i = 0; i < device_.taints.size(); ++i) {
       const Taint& taint = device_.taints[i];
       const std::string field = "taints[" + std::to_string(i) + "]";
-      if (!is_label_key(taint.key)) held(field + ".key", in_quotes(taint.key) + " is not a label key");
+      if (!is_label_key(taint.key)) add_problem(field + ".key", in_quotes(taint.key) + " is no label key");
       if (!is_label_value(taint.value))
-        held(field + ".value", in_quotes(taint.value) + " is not a label value");
+        add_problem(field + ".value", in_quotes(taint.value) + " is no label value");
       if (taint.effect != "None" && taint.effect != "NoSchedule" && taint.effect != "NoExecute") {
-        held(field + ".effect", in_quotes(taint.effect) + ": expected None, NoSchedule or NoExecute");
+        add_problem(field + ".effect", in_quotes(taint.effect) + ": expected None, NoSchedule or NoExecute");
       }
     }
   }
 
   void check_binding_conditions() {
     const std::vector<std::string>&ready = device_.binding_conditions,
-          &lost = device_.binding_failure_conditions;
-    if (ready.empty() != lost.empty())
-      held("bindingConditions", "and bindingFailureConditions must both be set, or neither");
+          &failure = device_.binding_failure_conditions;
+    if (ready.empty() != failure.empty())
+      add_problem("bindingConditions", "and bindingFailureConditions must both be set, or neither");
     std::set<std::string_view> named;
     for (const auto& [field, all] :
-         {std::pair("bindingConditions", &ready), std::pair("bindingFailureConditions", &lost)}) {
+         {std::pair("bindingConditions", &ready), std::pair("bindingFailureConditions", &failure)}) {
       if (all->size() > kBindingConditionsMax)
-        held(field, std::to_string(all->size()) + " conditions, at most " +
-                        std::to_string(kBindingConditionsMax) + " are allowed");
+        add_problem(field, std::to_string(all->size()) + " conditions, at most " +
+                               std::to_string(kBindingConditionsMax) + " are allowed");
       for (const std::string& one : *all) {
-        if (!is_label_key(one)) held(field, in_quotes(one) + " is not a label key");
-        if (!named.insert(one).second) held(field, in_quotes(one) + " is named twice");
+        if (!is_label_key(one)) add_problem(field, in_quotes(one) + " is no label key");
+        if (!named.insert(one).second) add_problem(field, in_quotes(one) + " is named twice");
       }
     }
   }
@@ -367,11 +372,11 @@ bool AttributeValue::operator==(const AttributeValue& other) const {
 
 size_t value_count(const AttributeValue& value) {
   return std::visit(
-      [](const auto& held) -> size_t {
-        using Held = std::decay_t<decltype(held)>;
-        constexpr bool kList = requires { held.size(); } && !std::is_same_v<Held, std::string>;
+      [](const auto& add_problem) -> size_t {
+        using Value = std::decay_t<decltype(add_problem)>;
+        constexpr bool kList = requires { add_problem.size(); } && !std::is_same_v<Value, std::string>;
         if constexpr (kList) {
-          return held.size();
+          return add_problem.size();
         } else {
           return 1;
         }

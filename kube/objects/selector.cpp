@@ -126,12 +126,12 @@ class SelectorDecoder {
     const auto* end = kOperatorNames + known;
     const auto* found = text == nullptr ? end : std::find(kOperatorNames, end, *text);
     if (found == end) {
-      std::string wanted;
+      std::string expected_names;
       for (const auto* name = kOperatorNames; name != end; ++name)
-        wanted += (wanted.empty() ? "" : ", ") + std::string(*name);
+        expected_names += (expected_names.empty() ? "" : ", ") + std::string(*name);
       problem(value, field,
               (text == nullptr ? std::string(value.kind_name()) : in_quotes(*text)) + ": expected one of " +
-                  wanted);
+                  expected_names);
       return false;
     }
     out.op = static_cast<Operator>(found - kOperatorNames);
@@ -252,9 +252,9 @@ bool allows(const Requirement& requirement, const std::string* found) {
       break;
   }
   if (found == nullptr || requirement.values.size() != 1) return false;
-  const auto have = parse_int(*found), want = parse_int(requirement.values[0]);
-  if (!have || !want) return false;
-  return requirement.op == Operator::kGt ? *have > *want : *have < *want;
+  const auto have = parse_int(*found), limit = parse_int(requirement.values[0]);
+  if (!have || !limit) return false;
+  return requirement.op == Operator::kGt ? *have > *limit : *have < *limit;
 }
 
 const std::string* label(const Labels& labels, const std::string& key) {
@@ -262,16 +262,16 @@ const std::string* label(const Labels& labels, const std::string& key) {
   return at == labels.end() ? nullptr : &at->second;
 }
 
-std::string wanted_of(const Requirement& requirement) {
+std::string expected_by(const Requirement& requirement) {
   std::string out(kOperatorNames[static_cast<size_t>(requirement.op)]);
   if (requirement.op == Operator::kExists || requirement.op == Operator::kDoesNotExist) return out;
   const auto& all = requirement.values;
-  std::vector<std::string> shown(all.begin(),
-                                 all.begin() + static_cast<long>(std::min(all.size(), kValuesShown)));
-  if (all.size() > kValuesShown) shown.push_back(and_more(all.size() - kValuesShown, "value"));
+  std::vector<std::string> shown_values(all.begin(),
+                                        all.begin() + static_cast<long>(std::min(all.size(), kValuesShown)));
+  if (all.size() > kValuesShown) shown_values.push_back(and_more(all.size() - kValuesShown, "value"));
   if (requirement.op == Operator::kGt || requirement.op == Operator::kLt)
-    return out + " " + join(shown, ", ");
-  return out + " [" + join(shown, ", ") + "]";
+    return out + " " + join(shown_values, ", ");
+  return out + " [" + join(shown_values, ", ") + "]";
 }
 
 /// Returns the first requirement of the term that fails; matched if none does.
@@ -282,11 +282,12 @@ NodeMatch match_term(const NodeSelectorTerm& term, const NodeView& node) {
   for (const auto& requirement : term.match_expressions) {
     const std::string* found = label(node.labels, requirement.key);
     if (allows(requirement, found)) continue;
-    return {false, "labels[" + requirement.key + "]", found == nullptr ? "" : *found, wanted_of(requirement)};
+    return {false, "labels[" + requirement.key + "]", found == nullptr ? "" : *found,
+            expected_by(requirement)};
   }
   for (const auto& requirement : term.match_fields) {
     if (requirement.key == "metadata.name" && allows(requirement, &node.name)) continue;
-    return {false, requirement.key, node.name, wanted_of(requirement)};
+    return {false, requirement.key, node.name, expected_by(requirement)};
   }
   return {true, "", "", ""};
 }
@@ -348,7 +349,7 @@ bool is_label_key(std::string_view text) {
 bool is_label_value(std::string_view text) { return text.empty() || is_name_part(text); }
 
 std::string describe(const Requirement& requirement) {
-  return requirement.key + " " + wanted_of(requirement);
+  return requirement.key + " " + expected_by(requirement);
 }
 
 }  // namespace sliced::kube

@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::string_view kTagPrefix = "tag:yaml.org,2002:";
 
-bool one_of(std::string_view text, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), text) != words.end();
+bool one_of(std::string_view text, std::initializer_list<std::string_view> options) {
+  return std::find(options.begin(), options.end(), text) != options.end();
 }
 
 std::optional<bool> as_boolean(std::string_view text) {
@@ -32,7 +32,7 @@ std::optional<bool> as_boolean(std::string_view text) {
   return std::nullopt;
 }
 
-bool is_null_word(std::string_view text) { return one_of(text, {"", "~", "null", "Null", "NULL"}); }
+bool is_null_text(std::string_view text) { return one_of(text, {"", "~", "null", "Null", "NULL"}); }
 
 bool is_special_float(std::string_view text) {
   if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
@@ -115,7 +115,7 @@ std::optional<Json> as_number(std::string_view text) {
 }
 
 Result<Json> resolve_plain(std::string_view text) {
-  if (is_null_word(text)) return Json();
+  if (is_null_text(text)) return Json();
   if (const auto boolean = as_boolean(text)) return Json(*boolean);
   if (is_special_float(text))
     return Error{Errc::kInvalid, in_quotes(text) + " is not a JSON value; quote it to mean text"};
@@ -130,7 +130,7 @@ Result<Json> resolve_tagged(std::string_view tag, std::string_view text) {
   core.remove_prefix(kTagPrefix.size());
   if (core == "str" || core == "timestamp") return Json(text);
   std::optional<Json> value;
-  if (core == "null" && is_null_word(text)) value = Json();
+  if (core == "null" && is_null_text(text)) value = Json();
   if (core == "bool") {
     if (const auto boolean = as_boolean(text)) value = Json(*boolean);
   }
@@ -421,7 +421,7 @@ class Decoder {
 
   /// `<<`: keys of the map have precedence, then earlier maps of the merge list.
   void merge(Json::Object& members, std::unordered_set<std::string>& keys, const std::vector<Json>& merges) {
-    const auto take = [&](const Json& from) {
+    const auto add_unless_present = [&](const Json& from) {
       if (from.object() == nullptr) {
         spoil(from.line(),
               "the value of << must be a map or a list of maps, not " + std::string(from.kind_name()));
@@ -433,10 +433,10 @@ class Decoder {
     };
     for (const auto& value : merges) {
       if (value.array() == nullptr) {
-        take(value);
+        add_unless_present(value);
         continue;
       }
-      for (const auto& item : *value.array()) take(item);
+      for (const auto& item : *value.array()) add_unless_present(item);
     }
   }
 

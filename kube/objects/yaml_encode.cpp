@@ -10,8 +10,8 @@ namespace sliced::kube {
 namespace {
 
 // Texts that a reader of YAML 1.1 or 1.2 converts to a boolean, null or number, in any case.
-constexpr std::string_view kWords[] = {"y",    "n",     "yes",  "no",  "on",  "off",
-                                       "true", "false", "null", "nan", "inf", "infinity"};
+constexpr std::string_view kReserved[] = {"y",    "n",     "yes",  "no",  "on",  "off",
+                                          "true", "false", "null", "nan", "inf", "infinity"};
 
 // writing
 
@@ -35,8 +35,8 @@ bool is_plain_text(std::string_view text) {
     return false;
   }
   if (text.back() == ' ' || text.back() == ':' || text.find(": ") != std::string_view::npos) return false;
-  const std::string word = lower(text);
-  return std::find(std::begin(kWords), std::end(kWords), word) == std::end(kWords);
+  const std::string lowered = lower(text);
+  return std::find(std::begin(kReserved), std::end(kReserved), lowered) == std::end(kReserved);
 }
 
 void append_escape(std::string& out, const char* mark, uint32_t code, int digits) {

@@ -16,13 +16,14 @@ namespace {
 
 constexpr kube::DirectoryLimits kLimits{.broken_for = Millis{1},
                                         .missing_for = Millis{1},
-                                        .look_again = Millis{5},
+                                        .retry_interval = Millis{5},
                                         .files_max = 64,
                                         .depth_max = 3};
 
 std::map<kube::ObjectKey, std::string> contents(const kube::ObjectStore& store) {
   std::map<kube::ObjectKey, std::string> out;
-  store.for_each([&](const kube::ObjectKey& key, const kube::KeptObject& kept) { out[key] = *kept.content; });
+  store.for_each(
+      [&](const kube::ObjectKey& key, const kube::StoredObject& kept) { out[key] = *kept.content; });
   return out;
 }
 

@@ -84,10 +84,10 @@ TEST(DecodeErrorEvent, Table) {
 }
 
 TEST(NoAnswer, IsNeverAttributedToTheServer) {
-  EXPECT_EQ(no_answer("get x", {Errc::kTimeout, "t"}), (Failure{Errc::kTimeout, 0, "", "get x: t", {}}));
+  EXPECT_EQ(no_response("get x", {Errc::kTimeout, "t"}), (Failure{Errc::kTimeout, 0, "", "get x: t", {}}));
   for (const Errc code :
        {Errc::kNotFound, Errc::kGone, Errc::kConflict, Errc::kDenied, Errc::kInvalid, Errc::kCanceled})
-    EXPECT_EQ(no_answer("get x", {code, "t"}).code, Errc::kIo);
+    EXPECT_EQ(no_response("get x", {code, "t"}).code, Errc::kIo);
 }
 
 }  // namespace

@@ -482,7 +482,7 @@ TEST_F(DirectoryClusterTest, ReportsAFolderThatIsNestedTooDeeply) {
   put("in.yaml", policy("in", 1));
   std::filesystem::create_directories(path("a/b/c/d/e/f/g/h/i"));
   put("a/b/c/d/e/f/g/h/exclude.yaml", policy("out", 1));
-  DirectoryCluster cluster(loop, log, directory, "here", {.look_again = 1ms});
+  DirectoryCluster cluster(loop, log, directory, "here", {.retry_interval = 1ms});
   EXPECT_NE(listed(cluster).at(0).find("failure"), std::string::npos);
   pass(1ms);  // another look
   EXPECT_EQ(log.count("is nested deeper than 8 folders; move it up, or out"), 1u)
@@ -494,7 +494,7 @@ TEST_F(DirectoryClusterTest, ReportsAFolderThatIsNestedTooDeeply) {
 // Red when files beyond the bound are as good as deleted: one may have an exclude.
 TEST_F(DirectoryClusterTest, ReportsFilesBeyondTheLimit) {
   for (int i = 0; i < 3; ++i) put(std::to_string(i) + ".yaml", policy("p" + std::to_string(i), 1));
-  DirectoryCluster cluster(loop, log, directory, "here", {.look_again = 1ms, .files_max = 3});
+  DirectoryCluster cluster(loop, log, directory, "here", {.retry_interval = 1ms, .files_max = 3});
   EXPECT_EQ(listed(cluster), (Lines{"p0", "p1", "p2"}));
   put("00.yaml", policy("p00", 1));
   ASSERT_TRUE(run_until([&] { return listed(cluster).at(0).find("room for 3 files") != std::string::npos; }));
@@ -561,7 +561,7 @@ TEST_F(ExcludesTest, AnUnreadableFolderMayContainExcludes) {
     for (const char* folder : {"a", "b"}) std::filesystem::permissions(path(folder), mode);
     {
       const fixture::Unprivileged as_others;
-      DirectoryCluster cluster(loop, log, directory, "here", {.look_again = 1ms});
+      DirectoryCluster cluster(loop, log, directory, "here", {.retry_interval = 1ms});
       EXPECT_NE(listed(cluster, scope()).at(0).find("failure"), std::string::npos) << log.all();
       pass(1ms);  // another look
       EXPECT_EQ(log.count("directory cannot be read"), 1u) << log.all();
@@ -632,7 +632,8 @@ TEST_F(DirectoryClusterTest, FollowsAChangedLinkToTheDirectory) {
     put(std::string(version) + "/a.yaml", policy(version, 1));
   }
   std::filesystem::create_symlink("v1", path("current"));
-  DirectoryCluster cluster(loop, log, path("current"), "here", {.missing_for = 1ms, .look_at_path = 20ms});
+  DirectoryCluster cluster(loop, log, path("current"), "here",
+                           {.missing_for = 1ms, .path_check_interval = 20ms});
   ASSERT_EQ(listed(cluster), Lines{"v1"});
   std::filesystem::create_symlink("v2", path("next"));
   std::filesystem::rename(path("next"), path("current"));
@@ -650,7 +651,7 @@ TEST_F(DirectoryClusterTest, FollowsTheTargetOfALink) {
   std::filesystem::create_symlink("../out/a.yaml", path("in/a.yaml"));
   std::filesystem::create_symlink("../out/more", path("in/more"));
   DirectoryCluster cluster(loop, log, path("in"), "here",
-                           {.broken_for = 1ms, .missing_for = 1ms, .look_at_path = 20ms});
+                           {.broken_for = 1ms, .missing_for = 1ms, .path_check_interval = 20ms});
   ASSERT_EQ(listed(cluster), Lines{"a"});
   EXPECT_EQ(log.count("symbolic link to a directory ignored"), 1u);
   put("out/a.yaml", policy("edited", 10));
@@ -696,7 +697,7 @@ TEST_F(DirectoryClusterTest, ReportsMoreObjectsThanNamesCanBeKept) {
   std::string many;
   for (int i = 0; i < 200; ++i) many += policy("p" + std::to_string(i), 1) + "---\n";
   put("many.yaml", many);
-  DirectoryCluster cluster(loop, log, directory, "here", {.look_again = 1ms, .bytes_max = 20'000});
+  DirectoryCluster cluster(loop, log, directory, "here", {.retry_interval = 1ms, .bytes_max = 20'000});
   const Lines refused = listed(cluster);
   ASSERT_EQ(refused.size(), 1u);
   EXPECT_NE(refused[0].find("objects more than there is room for"), std::string::npos) << refused[0];
@@ -805,7 +806,7 @@ TEST_F(DirectoryClusterTest, EndsEveryWatchAfterLostEvents) {
 
 TEST_F(DirectoryClusterTest, FailsUntilAMissingDirectoryExists) {
   const std::string late = path("late");
-  DirectoryCluster cluster(loop, log, late, "here", {.look_again = 20ms});
+  DirectoryCluster cluster(loop, log, late, "here", {.retry_interval = 20ms});
   EXPECT_EQ(listed(cluster).at(0).substr(0, 40),
             std::string("failure: list sriovresourcepolicies.sriovnetwork").substr(0, 40));
   Heard heard;
@@ -827,7 +828,7 @@ TEST_F(DirectoryClusterTest, KeepsObjectsOfARemovedDirectory) {
   std::filesystem::create_directories(path("root/sub"));
   put("root/a.yaml", policy("one", 1));
   put("root/sub/b.yaml", policy("two", 1));
-  DirectoryCluster cluster(loop, log, path("root"), "here", {.look_again = 20ms});
+  DirectoryCluster cluster(loop, log, path("root"), "here", {.retry_interval = 20ms});
   Heard heard;
   follow(cluster, heard, policies());
   std::filesystem::rename(path("root"), path("away"));
@@ -987,7 +988,7 @@ TEST_F(DirectoryClusterTest, NamesAFileThatCannotBeWritten) {
 // Red when a daemon goes through folders without end, again and again.
 TEST_F(DirectoryClusterTest, ReportsFoldersBeyondTheLimit) {
   put("a.yaml", policy("a", 1));
-  DirectoryCluster cluster(loop, log, directory, "here", {.look_again = 1ms, .folders_max = 2});
+  DirectoryCluster cluster(loop, log, directory, "here", {.retry_interval = 1ms, .folders_max = 2});
   for (const char* folder : {"x", "x/y", "z"}) std::filesystem::create_directory(path(folder));
   ASSERT_TRUE(run_until([&] { return log.count("directory cannot be read") == 1; })) << log.all();
   EXPECT_NE(log.all().find("room for 2 folders"), std::string::npos) << log.all();
@@ -1011,7 +1012,7 @@ TEST_F(DirectoryClusterTest, RefusesAFileWithoutRoom) {
 
 // Red when watches seem to live while whoever lists or writes is told that nothing can be read.
 TEST_F(DirectoryClusterTest, EndsWatchesAfterAFailedWrite) {
-  DirectoryCluster cluster(loop, log, directory, "here", {.look_again = 20ms});
+  DirectoryCluster cluster(loop, log, directory, "here", {.retry_interval = 20ms});
   Heard heard;
   follow(cluster, heard, slices());
   {

@@ -73,7 +73,7 @@ TEST(DecodeManifest, ReportsOmittedDocumentsThatMayBeExcludes) {
       {"{apiVersion: v1, kind: List, items: {}}", false}};
   for (const auto& row : rows) {
     const auto manifest = decode_manifest(row.text, "d");
-    EXPECT_EQ(manifest.lost_exclude.has_value(), row.may) << row.text;
+    EXPECT_EQ(manifest.possible_exclude.has_value(), row.may) << row.text;
     if (row.may) EXPECT_EQ(manifest.remarks.size(), 1u) << row.text;
   }
 }

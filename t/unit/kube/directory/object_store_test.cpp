@@ -64,18 +64,18 @@ TEST(ObjectStore, KeepsABoundedHistory) {
   const uint64_t start = store.version();
   EXPECT_EQ(store.change_after(start), nullptr);
   for (int i = 0; i < 1024; ++i) store.put(kKey, node("a", i));
-  EXPECT_TRUE(store.remembers(start));
+  EXPECT_TRUE(store.has_history_since(start));
   EXPECT_EQ(store.change_after(start)->version, start + 1);
   EXPECT_EQ(store.change_after(start)->before, nullptr);
   EXPECT_NE(store.change_after(start + 1)->before, nullptr);
   store.put(kKey, node("a", -1));
-  EXPECT_FALSE(store.remembers(start));
-  EXPECT_TRUE(store.remembers(start + 1));
-  EXPECT_FALSE(store.remembers(store.version() + 1)) << "from another run";
+  EXPECT_FALSE(store.has_history_since(start));
+  EXPECT_TRUE(store.has_history_since(start + 1));
+  EXPECT_FALSE(store.has_history_since(store.version() + 1)) << "from another run";
   const uint64_t before = store.version();
   store.forget_history();
-  EXPECT_FALSE(store.remembers(before));
-  EXPECT_TRUE(store.remembers(store.version()));
+  EXPECT_FALSE(store.has_history_since(before));
+  EXPECT_TRUE(store.has_history_since(store.version()));
   EXPECT_EQ(store.change_after(store.version()), nullptr);
 }
 
