@@ -30,7 +30,7 @@ void* Arena::allocate(size_t bytes) {
   return out;
 }
 
-size_t Arena::held() const {
+size_t Arena::allocated_bytes() const {
   size_t bytes = blocks_.capacity() * sizeof(Block) + owned_.capacity() * sizeof(Owned);
   for (const Block& block : blocks_) bytes += block.size;
   return bytes;

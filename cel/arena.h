@@ -62,7 +62,7 @@ class Arena {
   size_t room() const { return is_exhausted_ ? 0 : bytes_max_ - used_; }
   size_t used() const { return used_; }
   /// Returns the allocated bytes, including unused ones.
-  size_t held() const;
+  size_t allocated_bytes() const;
 
   /// Counts work. Returns false above the limit; loops must end then, and their results are ignored.
   /// Requires: n is below 2^40.

@@ -8,14 +8,14 @@ namespace sliced::cel {
 namespace {
 
 // Upstream has one of these for each ordered type of element, so for dyn it does not select one.
-bool wants_order(const Node& node) {
+bool requires_order(const Node& node) {
   const bool is_one =
       node.name == "min" || node.name == "max" || node.name == "sort" || node.name == "isSorted";
   return node.is_member && node.arg_count == 1 && is_one;
 }
 
 bool is_per_type(const Node& node) {
-  if (!wants_order(node) || node.name == "isSorted") return false;
+  if (!requires_order(node) || node.name == "isSorted") return false;
   const Type& list = *node.arg_list[0]->type;
   return list.is_dyn() || list.first->tag == Type::Tag::kDyn;
 }
@@ -51,13 +51,13 @@ bool Checker::conditional(Node& node) {
   const Type* condition = node.arg_list[0]->type;
   if (environment_.check && !condition->is_dyn() && !condition->is(Kind::kBool))
     return wrong(node, "the condition before ? is a " + text_of(*condition) + ", expected a bool");
-  const Type *then = node.arg_list[1]->type, *otherwise = node.arg_list[2]->type;
+  const Type *if_true = node.arg_list[1]->type, *if_false = node.arg_list[2]->type;
   Bindings none;
-  if (environment_.check && !fits(then, otherwise, none))
-    return wrong(node, "the two sides of : are a " + text_of(*then) + " and a " + text_of(*otherwise) +
+  if (environment_.check && !fits(if_true, if_false, none))
+    return wrong(node, "the two sides of : are a " + text_of(*if_true) + " and a " + text_of(*if_false) +
                            ", expected one type");
-  const Type* one = unified(then, otherwise, arena_);
-  return is(node, one != nullptr ? one : is_general(otherwise, then) ? otherwise : then);
+  const Type* one = unified(if_true, if_false, arena_);
+  return is(node, one != nullptr ? one : is_general(if_false, if_true) ? if_false : if_true);
 }
 
 // "sets.contains(...)" is parsed as a call of contains on sets.
@@ -109,7 +109,7 @@ bool Checker::call(Node& node) {
   if (candidates == 1 && is_sure) node.overload = only;
   node.is_only_overload = candidates == 1 && !is_per_type(node);
   if (is_per_type(node)) result = dyn_type();
-  if (environment_.check && wants_order(node) && !has_order(*node.arg_list[0]->type))
+  if (environment_.check && requires_order(node) && !has_order(*node.arg_list[0]->type))
     return no_overload(node);
   if (node.is_member && node.arg_count == 2 && (node.name == "or" || node.name == "orValue"))
     node.op = Op::kOtherwise;

@@ -75,10 +75,10 @@ bool Checker::index(Node& node) {
   const Type* result = dyn_type();
   if (type->is(Kind::kMap) || type->is(Kind::kList)) {
     Bindings none;
-    const Type* wanted = type->is(Kind::kMap) ? type->first : plain_type(Kind::kInt);
-    if (environment_.check && !fits(key.type, wanted, none))
+    const Type* expected = type->is(Kind::kMap) ? type->first : plain_type(Kind::kInt);
+    if (environment_.check && !fits(key.type, expected, none))
       return wrong(node, "a " + text_of(*type) + " has no index of type " + text_of(*key.type) +
-                             ", expected " + text_of(*wanted));
+                             ", expected " + text_of(*expected));
     result = type->is(Kind::kMap) ? type->second : type->first;
   } else if (type->is(Kind::kNull) && !is_optional && environment_.has_device &&
              environment_.check) {  // an optional's type fits

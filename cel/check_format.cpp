@@ -7,7 +7,7 @@
 namespace sliced::cel {
 namespace {
 
-bool takes(char clause, const Type* type) {
+bool accepts(char clause, const Type* type) {
   if (type->is_dyn()) return true;
   switch (type->kind) {
     case Kind::kInt:
@@ -26,11 +26,11 @@ bool takes(char clause, const Type* type) {
   }
 }
 
-bool takes(char clause, const Node& node) {
+bool accepts(char clause, const Node& node) {
   const bool is_literal = node.op == Op::kList || node.op == Op::kMap;
-  return takes(clause, node.type) &&
+  return accepts(clause, node.type) &&
          (!is_literal || std::all_of(node.args().begin(), node.args().end(),
-                                     [&](const Node* arg) { return takes(clause, *arg); }));
+                                     [&](const Node* arg) { return accepts(clause, *arg); }));
 }
 
 }  // namespace
@@ -51,8 +51,8 @@ bool Checker::visit_format(Node& node) {
   for (const FormatPiece& piece : *pieces) {
     if (piece.clause == 0) continue;
     if (next == size) return wrong(list, "format: the list has too few arguments");
-    const bool fits = is_folded ? takes(piece.clause, plain_type(list.value.list->items[next].kind))
-                                : takes(piece.clause, *list.arg_list[next]);
+    const bool fits = is_folded ? accepts(piece.clause, plain_type(list.value.list->items[next].kind))
+                                : accepts(piece.clause, *list.arg_list[next]);
     ++next;
     if (!fits) return wrong(list, std::string("format: %") + piece.clause + " does not take its argument");
   }

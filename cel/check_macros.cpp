@@ -16,8 +16,8 @@ bool Checker::macro(Node& node) {
 
 bool Checker::declare_variables(Node& node, const Type& range) {
   const Type *first = dyn_type(), *second = dyn_type();
-  const auto refuse = [&](std::string_view wanted) {
-    return wrong(node, "this goes over " + std::string(wanted) + ", not over a " + text_of(range));
+  const auto refuse = [&](std::string_view expected) {
+    return wrong(node, "this goes over " + std::string(expected) + ", not over a " + text_of(range));
   };
   switch (node.macro) {
     case Macro::kBind:
@@ -51,21 +51,21 @@ bool Checker::declare_variables(Node& node, const Type& range) {
 bool Checker::macro_result(Node& node) {
   const Type& range = *node.arg_list[0]->type;
   const Type* last = node.arg_list[node.arg_count - 1]->type;
-  const auto wants_bool = [&](const Node& body) {
+  const auto requires_bool = [&](const Node& body) {
     if (!environment_.check || body.type->is_dyn() || body.type->is(Kind::kBool)) return true;
     return wrong(body, "a condition must be bool; this is " + text_of(*body.type));
   };
   const bool has_filter =
       (node.macro == Macro::kMap && node.arg_count == 3) ||
       (node.has_two_variables && node.arg_count == 3 && node.macro >= Macro::kTransformList);
-  if (has_filter && !wants_bool(*node.arg_list[1])) return false;
+  if (has_filter && !requires_bool(*node.arg_list[1])) return false;
   switch (node.macro) {
     case Macro::kAll:
     case Macro::kExists:
     case Macro::kExistsOne:
-      return wants_bool(*node.arg_list[1]) && is(node, plain_type(Kind::kBool));
+      return requires_bool(*node.arg_list[1]) && is(node, plain_type(Kind::kBool));
     case Macro::kFilter:
-      if (!wants_bool(*node.arg_list[1])) return false;
+      if (!requires_bool(*node.arg_list[1])) return false;
       return is(node, list_of(range.is_dyn() ? dyn_type() : range.first, arena_));
     case Macro::kMap:
     case Macro::kTransformList:

@@ -23,7 +23,7 @@ Checker::Checker(const Environment& environment, Arena& arena, Checked& out, Mis
 bool Checker::run(Node& root) {
   if (!visit(root)) return false;
   const Type* type = root.type;
-  if (environment_.wants_bool && environment_.check && !type->is_dyn() && !type->is(Kind::kBool))
+  if (environment_.requires_bool && environment_.check && !type->is_dyn() && !type->is(Kind::kBool))
     return wrong(root, "the expression gives " + text_of(*type) + ", expected bool");
   return true;
 }

@@ -27,9 +27,9 @@ Value size_of_map(Evaluation& in, const Value* args) {
 // Lists.
 
 // Returns the position, -1 if missing.
-int64_t find(Evaluation& in, const List& list, const Value& wanted) {
+int64_t find(Evaluation& in, const List& list, const Value& target) {
   for (size_t i = 0; i < list.size && !in.is_beyond(); ++i)
-    if (equal(list.items[i], wanted, in.arena).value_or(false)) return static_cast<int64_t>(i);
+    if (equal(list.items[i], target, in.arena).value_or(false)) return static_cast<int64_t>(i);
   return -1;
 }
 
@@ -56,15 +56,15 @@ Value is_sorted(Evaluation& in, const Value* args) {
   return Value::of(true);
 }
 
-template <int Wanted>
+template <int Order>
 Value extreme(Evaluation& in, const Value* args) {
   const List& list = *args[0].list;
   if (list.size == 0) return in.invalid("min and max require a non-empty list");
   Value best = list.items[0];
   for (size_t i = 0; i < list.size && !in.is_beyond(); ++i) {
-    if (!has_order(list.items[i].kind)) return in.no_overload(Wanted < 0 ? "min" : "max");
+    if (!has_order(list.items[i].kind)) return in.no_overload(Order < 0 ? "min" : "max");
     const int order = compare(list.items[i], best, in.arena);
-    if (order == Wanted) best = list.items[i];
+    if (order == Order) best = list.items[i];
   }
   return best;
 }

@@ -29,8 +29,8 @@ struct Environment {
   std::string container;  // name space in which names are looked up first
   /// false: has(), all() and the others are ordinary calls.
   bool macros = true;
-  bool check = true;       // false: names and types are resolved at evaluation
-  bool wants_bool = true;  // the result must be bool
+  bool check = true;          // false: names and types are resolved at evaluation
+  bool requires_bool = true;  // the result must be bool
 };
 
 }  // namespace sliced::cel

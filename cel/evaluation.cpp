@@ -20,9 +20,9 @@ Value Evaluation::fail(Failure failure, std::string_view about, int32_t offset) 
   // Without memory for an error object, returns this constant.
   static constexpr EvalError kNoRoom{Failure::kNoMemory, -1, {}};
   if (arena.is_exhausted()) return Value::of(&kNoRoom);
-  const std::string_view kept = arena.copy(about.substr(0, kAboutMax));
-  const auto* error =
-      arena.make<EvalError>(EvalError{failure, offset < 0 && call != nullptr ? call->offset : offset, kept});
+  const std::string_view stored = arena.copy(about.substr(0, kAboutMax));
+  const auto* error = arena.make<EvalError>(
+      EvalError{failure, offset < 0 && call != nullptr ? call->offset : offset, stored});
   return Value::of(error == nullptr ? &kNoRoom : error);
 }
 
@@ -33,8 +33,8 @@ Value Evaluation::invalid(std::string_view why) {
 }
 
 Value Evaluation::text(std::string_view text, Kind kind) {
-  const std::string_view kept = arena.copy(text);
-  return kept.size() == text.size() ? Value::of(kept, kind) : fail(Failure::kNoMemory);
+  const std::string_view stored = arena.copy(text);
+  return stored.size() == text.size() ? Value::of(stored, kind) : fail(Failure::kNoMemory);
 }
 
 Value Evaluation::list(const Value* items, size_t size) {
@@ -43,14 +43,14 @@ Value Evaluation::list(const Value* items, size_t size) {
 }
 
 Value Evaluation::list(const std::vector<Value>& items) {
-  Value* kept = arena.array<Value>(std::max<size_t>(items.size(), 1));
-  if (kept != nullptr) std::copy(items.begin(), items.end(), kept);
-  return list(kept, items.size());
+  Value* stored = arena.array<Value>(std::max<size_t>(items.size(), 1));
+  if (stored != nullptr) std::copy(items.begin(), items.end(), stored);
+  return list(stored, items.size());
 }
 
 Value Evaluation::some(const Value& value) {
-  const Value* kept = arena.make<Value>(value);
-  return kept == nullptr ? fail(Failure::kNoMemory) : Value::some_or_none(kept);
+  const Value* stored = arena.make<Value>(value);
+  return stored == nullptr ? fail(Failure::kNoMemory) : Value::some_or_none(stored);
 }
 
 }  // namespace sliced::cel

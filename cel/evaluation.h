@@ -92,8 +92,8 @@ class Evaluation {
   /// A library's own value, kept until the next evaluation.
   template <class T>
   Value opaque(Kind kind, T object) {
-    const T* kept = arena.make<T>(std::move(object));
-    return kept == nullptr ? fail(Failure::kNoMemory) : Value::opaque_of(kind, kept);
+    const T* stored = arena.make<T>(std::move(object));
+    return stored == nullptr ? fail(Failure::kNoMemory) : Value::opaque_of(kind, stored);
   }
   /// Returns the value of a Result, or its error as an error of the evaluation.
   template <class T>

@@ -73,7 +73,7 @@ void Lexer::next() {
   const bool is_fraction = c == '.' && at_ + 1 < text_.size() && is_digit(text_[at_ + 1]);
   if (is_digit(c) || is_fraction) return number();
   if (quoted()) return;
-  if (starts_name(c)) return word();
+  if (starts_name(c)) return lex_word();
   for (const std::string_view sign : kSigns) {
     if (!starts(sign)) continue;
     token_ = Token::kSign;
@@ -88,7 +88,7 @@ void Lexer::next() {
         (is_assignment ? "; did you mean ==?" : ""));
 }
 
-void Lexer::word() {
+void Lexer::lex_word() {
   while (at_ < text_.size() && (starts_name(text_[at_]) || is_digit(text_[at_]))) ++at_;
   spelled_ = text_.substr(start_, at_ - start_);
   token_ = Token::kName;
@@ -137,13 +137,13 @@ void Lexer::number() {
 // Reads a string or bytes literal with its prefixes; returns false if none begins here.
 bool Lexer::quoted() {
   size_t at = at_;
-  const auto takes = [&](char lower, char upper) {
+  const auto accept_prefix = [&](char lower, char upper) {
     const bool is_there = at < text_.size() && (text_[at] == lower || text_[at] == upper);
     at += is_there ? 1 : 0;
     return is_there;
   };
-  const bool is_bytes = takes('b', 'B');  // before the r, as in cel-go's grammar
-  const bool is_raw = takes('r', 'R');
+  const bool is_bytes = accept_prefix('b', 'B');  // before the r, as in cel-go's grammar
+  const bool is_raw = accept_prefix('r', 'R');
   if (at == text_.size() || (text_[at] != '"' && text_[at] != '\'')) return false;
   const std::string three(3, text_[at]);
   at_ = at;

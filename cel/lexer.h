@@ -31,7 +31,7 @@ class Lexer {
  private:
   void skip_space();
   void number();
-  void word();
+  void lex_word();
   bool quoted();
   bool escape(bool is_bytes);
   bool digits(int count, int base, uint32_t& value);

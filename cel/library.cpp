@@ -53,10 +53,10 @@ Signature read(std::string_view text, Arena& types) {
 
 }  // namespace
 
-bool Overload::accepts(const Value* given, size_t count) const {
+bool Overload::accepts(const Value* arguments, size_t count) const {
   if (count != args.size()) return false;
   for (size_t i = 0; i < count; ++i)
-    if (!may_be(args[i], given[i])) return false;
+    if (!may_be(args[i], arguments[i])) return false;
   return true;
 }
 
@@ -87,10 +87,9 @@ void Library::add(std::span<const Declaration> declarations) {
 }
 
 const Function* Library::find(std::string_view name) const {
-  const auto at = std::lower_bound(functions_.begin(), functions_.end(), name,
-                                   [](const Function& function, std::string_view wanted) {
-                                     return std::string_view(function.name) < wanted;
-                                   });
+  const auto at = std::lower_bound(
+      functions_.begin(), functions_.end(), name,
+      [](const Function& function, std::string_view key) { return std::string_view(function.name) < key; });
   return at == functions_.end() || at->name != name ? nullptr : &*at;
 }
 

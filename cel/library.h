@@ -24,7 +24,7 @@ struct Overload {
   PriceTag price;
 
   /// Returns whether values of these kinds match its arguments.
-  bool accepts(const Value* given, size_t count) const;
+  bool accepts(const Value* arguments, size_t count) const;
 };
 
 /// All overloads of one name, in the order of declaration. Valid during the whole process, as its overloads.

@@ -62,7 +62,7 @@ class Parser {
     return nullptr;
   }
 
-  Node* unexpected(std::string_view wanted) {
+  Node* unexpected(std::string_view expected) {
     if (lexer_.token() == Token::kWrong) return wrong(lexer_.offset(), lexer_.content());
     std::string found = "end of the expression";
     if (lexer_.token() == Token::kString || lexer_.token() == Token::kBytes)
@@ -70,7 +70,7 @@ class Parser {
     else if (lexer_.token() != Token::kEnd)
       found = in_quotes(lexer_.spelled(), 32);
     if (lexer_.token() == Token::kReserved) found += ", a reserved word,";
-    return wrong(lexer_.offset(), "unexpected " + found + ", expected " + std::string(wanted));
+    return wrong(lexer_.offset(), "unexpected " + found + ", expected " + std::string(expected));
   }
 
   Node* node(Op op, int32_t offset) {

@@ -94,9 +94,9 @@ uint64_t tenth(uint64_t size) { return rounded_up(size, kTenth); }
 
 // The size of all nested parts. Lists may share parts, so the visited number is limited by the remaining
 // budget.
-uint64_t traversal(const Value& value, uint64_t& looks, Arena& arena, int depth = 0) {
+uint64_t traversal(const Value& value, uint64_t& visited, Arena& arena, int depth = 0) {
   if (depth > kDepthMax) arena.exceed_depth();
-  if (++looks > kCostMax || !arena.step() || arena.is_too_deep()) return kCostMax;
+  if (++visited > kCostMax || !arena.step() || arena.is_too_deep()) return kCostMax;
   uint64_t total = 0;
   switch (value.kind) {
     case Kind::kString:
@@ -104,15 +104,16 @@ uint64_t traversal(const Value& value, uint64_t& looks, Arena& arena, int depth 
       return static_cast<uint64_t>(static_cast<double>(value.s.size) * kTenth);
     case Kind::kList:
       for (const Value& item : *value.list) {
-        total += traversal(item, looks, arena, depth + 1);
-        if (looks > kCostMax || total > kCostMax) break;
+        total += traversal(item, visited, arena, depth + 1);
+        if (visited > kCostMax || total > kCostMax) break;
       }
       return total;
     case Kind::kMap:
       arena.step(kMapSizeSteps);
-      for (size_t i = 0, all = value.map->size(); i < all && looks <= kCostMax && !arena.is_worn_out(); ++i) {
+      for (size_t i = 0, all = value.map->size(); i < all && visited <= kCostMax && !arena.is_worn_out();
+           ++i) {
         const auto [key, item] = value.map->at(i, arena);
-        total += traversal(key, looks, arena, depth + 1) + traversal(item, looks, arena, depth + 1);
+        total += traversal(key, visited, arena, depth + 1) + traversal(item, visited, arena, depth + 1);
       }
       return total;
     default:
@@ -129,16 +130,16 @@ uint64_t pattern(uint64_t text, uint64_t length) { return tenth(1 + text) * roun
 }  // namespace
 
 PriceTag price_tag(std::string_view function, bool is_member, std::span<const Type* const> args) {
-  const auto takes = [&](size_t at, Kind kind) { return at < args.size() && args[at]->is(kind); };
-  const bool is_text = takes(0, Kind::kString) || takes(0, Kind::kBytes);
+  const auto is_argument = [&](size_t at, Kind kind) { return at < args.size() && args[at]->is(kind); };
+  const bool is_text = is_argument(0, Kind::kString) || is_argument(0, Kind::kBytes);
   if (is_text && function == "_+_") return {Pricing::kSum, false};
   if (is_text && (function == "_<_" || function == "_<=_" || function == "_>_" || function == "_>=_"))
     return {Pricing::kLess, false};
-  const bool is_recoded =
-      (function == "bytes" && takes(0, Kind::kString)) || (function == "string" && takes(0, Kind::kBytes));
+  const bool is_recoded = (function == "bytes" && is_argument(0, Kind::kString)) ||
+                          (function == "string" && is_argument(0, Kind::kBytes));
   if (is_recoded) return {Pricing::kText, false};
   if (function == "ip") return {is_member ? Pricing::kOne : Pricing::kText, true};
-  if (function == "@in" && takes(1, Kind::kMap)) return {};
+  if (function == "@in" && is_argument(1, Kind::kMap)) return {};
   for (const Named& named : kByName)
     if (named.function == function) return named.tag;
   return {};
@@ -153,12 +154,12 @@ uint64_t price_of_order(const List& keys) {
 std::optional<uint64_t> price_of_call(const Node& call, PriceTag tag, const Value* args, const Value& result,
                                       Arena& arena) {
   if (!tag.is_by_name && !call.is_only_overload) return kCallPrice;
-  uint64_t looks = 0;
+  uint64_t visited = 0;
   switch (tag.pricing) {
     case Pricing::kOne:
       break;
     case Pricing::kTraversal:
-      return traversal(args[0], looks, arena);
+      return traversal(args[0], visited, arena);
     case Pricing::kText:
       return tenth(size_of(args[0], arena));
     case Pricing::kSecond:

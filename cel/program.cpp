@@ -28,7 +28,7 @@ bool converts(std::string_view function) {
   return std::find(std::begin(kConversions), std::end(kConversions), function) != std::end(kConversions);
 }
 
-constexpr EvalError kTooDear{Failure::kSteps, -1, {}};
+constexpr EvalError kStepsExceeded{Failure::kSteps, -1, {}};
 constexpr const char* kTooMuchWork =
     "compiling the expression takes too much work: fewer or smaller regular expressions and constants are "
     "wanted";
@@ -103,8 +103,8 @@ struct Program::State {
   void mark(Node& node) {
     const auto is_constant = [](const Node* arg) { return arg->is_constant; };
     const bool are_constant = std::all_of(node.args().begin(), node.args().end(), is_constant);
-    const bool is_made = node.op == Op::kList || node.op == Op::kMap;
-    node.is_constant |= node.op == Op::kLiteral || (are_constant && (is_made || is_conversion(node)));
+    const bool is_aggregate = node.op == Op::kList || node.op == Op::kMap;
+    node.is_constant |= node.op == Op::kLiteral || (are_constant && (is_aggregate || is_conversion(node)));
     const Node* list = node.op == Op::kCall && node.name == "@in" ? node.arg_list[1] : nullptr;
     if (list == nullptr || !node.is_only_overload || !list->is_constant || !is_literal(list)) return;
     const Value& value = list->value;
@@ -145,7 +145,7 @@ struct Program::State {
       return value;
     }
     arena.release(mark);
-    return Value::of(&kTooDear);
+    return Value::of(&kStepsExceeded);
   }
 
   bool evaluate(Node& node, Mistake& mistake) {
@@ -180,11 +180,11 @@ struct Program::State {
     return out;
   }
   // Copies the nodes that evaluations visit. Requires: the tree has room, because nodes point to each other.
-  Node* keep(const Node& node) {
-    Node& kept = tree.emplace_back(node);
-    if (is_leaf(node)) kept.arg_count = 0;
-    for (uint32_t i = 0; i < kept.arg_count; ++i) kept.arg_list[i] = keep(*kept.arg_list[i]);
-    return &kept;
+  Node* copy_tree(const Node& node) {
+    Node& copy = tree.emplace_back(node);
+    if (is_leaf(node)) copy.arg_count = 0;
+    for (uint32_t i = 0; i < copy.arg_count; ++i) copy.arg_list[i] = copy_tree(*copy.arg_list[i]);
+    return &copy;
   }
 };
 
@@ -205,7 +205,7 @@ Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;
 Program::~Program() = default;
 
-Result<Program> Program::compile(std::string text, const Environment& environment, Mistake* told,
+Result<Program> Program::compile(std::string text, const Environment& environment, Mistake* mistake_out,
                                  uint64_t steps_max) {
   auto state = std::make_unique<State>(steps_max);
   state->text = std::move(text);
@@ -221,12 +221,12 @@ Result<Program> Program::compile(std::string text, const Environment& environmen
   mistake.steps = state->constants.steps();
   if (!is_good) {
     if (arena.is_worn_out()) mistake.what = kTooMuchWork;
-    if (told != nullptr) *told = mistake;
+    if (mistake_out != nullptr) *mistake_out = mistake;
     return Error{Errc::kInvalid, "column " + std::to_string(Place::column(state->text, mistake.offset)) +
                                      ": " + mistake.what};
   }
   state->tree.reserve(State::count(*root));
-  state->keep(*root);
+  state->copy_tree(*root);
   return Program(std::move(state));
 }
 
@@ -239,7 +239,7 @@ uint64_t Program::compile_steps() const { return state_->constants.steps(); }
 size_t Program::memory() const {
   const auto held = [](const std::string& text) { return text.capacity() + 1; };  // with its NUL
   const Checked& checked = state_->checked;
-  size_t out = sizeof(State) + held(state_->text) + state_->constants.arena.held() +
+  size_t out = sizeof(State) + held(state_->text) + state_->constants.arena.allocated_bytes() +
                state_->tree.capacity() * sizeof(Node) + checked.paths.capacity() * sizeof(Path) +
                checked.patterns.capacity() * (sizeof(checked.patterns[0]) + sizeof(Regex)) +
                state_->pattern_memory;

@@ -11,18 +11,18 @@ namespace {
 
 class DomainMap final : public Map {
  public:
-  DomainMap(const EntryMap& domains, const Map& none) : domains_(domains), none_(none) {}
+  DomainMap(const EntryMap& domains, const Map& empty_map) : domains_(domains), empty_map_(empty_map) {}
   size_t size() const override { return domains_.size(); }
   std::pair<Value, Value> at(size_t index, Arena& arena) const override { return domains_.at(index, arena); }
   std::optional<Value> get(const Value& key, Arena& arena) const override {
     const auto found = domains_.get(key, arena);
-    return found ? found : std::optional(Value::of(&none_));
+    return found ? found : std::optional(Value::of(&empty_map_));
   }
   bool contains(const Value& key, Arena& arena) const override { return domains_.has(key, arena); }
 
  private:
   const EntryMap& domains_;
-  const Map& none_;
+  const Map& empty_map_;
 };
 
 // A name without a slash belongs to the driver's domain; the first slash splits.
@@ -49,9 +49,9 @@ constexpr uint64_t kEntrySteps = 8;  // of an attribute that is put into a map
 std::optional<Value> version_value(const kube::Version& version, Arena& arena) {
   arena.step(kVersionSteps);
   auto decoded = decode_semver(version.text);
-  const Semver* kept = decoded ? arena.make<Semver>(std::move(*decoded)) : nullptr;
-  if (kept == nullptr) return std::nullopt;
-  return Value::opaque_of(Kind::kSemver, kept);
+  const Semver* stored = decoded ? arena.make<Semver>(std::move(*decoded)) : nullptr;
+  if (stored == nullptr) return std::nullopt;
+  return Value::opaque_of(Kind::kSemver, stored);
 }
 
 // Texts stay the entry's.
@@ -64,13 +64,13 @@ std::optional<Value> item_value(const kube::Version& item, Arena& arena) {
 
 template <class T>
 std::optional<Value> item_value(const std::vector<T>& items, Arena& arena) {
-  Value* kept = arena.array<Value>(std::max<size_t>(items.size(), 1));
-  List* list = arena.make<List>(List{kept, items.size()});
-  if (kept == nullptr || list == nullptr) return std::nullopt;
+  Value* stored = arena.array<Value>(std::max<size_t>(items.size(), 1));
+  List* list = arena.make<List>(List{stored, items.size()});
+  if (stored == nullptr || list == nullptr) return std::nullopt;
   for (size_t i = 0; i < items.size(); ++i) {
     const auto value = item_value(items[i], arena);
     if (!value) return std::nullopt;
-    kept[i] = *value;
+    stored[i] = *value;
   }
   return Value::of(static_cast<const List*>(list));
 }
@@ -78,9 +78,9 @@ std::optional<Value> item_value(const std::vector<T>& items, Arena& arena) {
 std::optional<Value> capacity_value(const kube::Capacity& capacity, Arena& arena) {
   arena.step(kCapacitySteps);
   auto quantity = CelQuantity::decode(capacity.value.text());
-  const CelQuantity* kept = quantity ? arena.make<CelQuantity>(std::move(*quantity)) : nullptr;
-  if (kept == nullptr) return std::nullopt;
-  return Value::opaque_of(Kind::kQuantity, kept);
+  const CelQuantity* stored = quantity ? arena.make<CelQuantity>(std::move(*quantity)) : nullptr;
+  if (stored == nullptr) return std::nullopt;
+  return Value::opaque_of(Kind::kQuantity, stored);
 }
 
 }  // namespace
@@ -97,9 +97,9 @@ const Map* make_domain_map(const std::vector<std::pair<std::string_view, const M
   for (size_t i = 0; i < entries.size(); ++i)
     domains[i] = {Value::of(entries[i].first), Value::of(entries[i].second)};
   const EntryMap* made = EntryMap::make(domains, entries.size(), arena);
-  const EntryMap* none = EntryMap::make(nothing, 0, arena);
-  if (made == nullptr || none == nullptr) return nullptr;
-  return arena.make<DomainMap>(*made, *none);
+  const EntryMap* empty_map = EntryMap::make(nothing, 0, arena);
+  if (made == nullptr || empty_map == nullptr) return nullptr;
+  return arena.make<DomainMap>(*made, *empty_map);
 }
 
 std::optional<Value> PublishedDevice::read(const Path& path, Arena& arena) const {
@@ -121,10 +121,10 @@ const Map* PublishedDevice::domains_of(const Entries& entries, ToValue to_value,
   }
   std::vector<std::pair<std::string_view, const Map*>> domains;
   for (const auto& [domain, items] : by_domain) {
-    auto* kept = arena.array<EntryMap::Entry>(items.size());
-    if (kept == nullptr) return nullptr;
-    std::copy(items.begin(), items.end(), kept);
-    EntryMap* ids = EntryMap::make(kept, items.size(), arena);
+    auto* stored = arena.array<EntryMap::Entry>(items.size());
+    if (stored == nullptr) return nullptr;
+    std::copy(items.begin(), items.end(), stored);
+    EntryMap* ids = EntryMap::make(stored, items.size(), arena);
     if (ids == nullptr) return nullptr;
     ids->keep_texts();
     domains.emplace_back(domain, ids);

@@ -76,8 +76,8 @@ Value split_method(Evaluation& in, const Value* args) {
   if (!in.step(1 + args[0].s.size / 2) || !step_for_search(in, args[0].s.size, args[1].s.size))
     return in.fail(Failure::kSteps);
   const auto room = static_cast<int64_t>(in.arena.room() / sizeof(Value));  // for so many parts
-  const int64_t wanted = HasLimit && args[2].i >= 0 ? args[2].i : room + 1;
-  const auto parts = split_text(args[0].text(), args[1].text(), std::min(wanted, room + 1));
+  const int64_t limit = HasLimit && args[2].i >= 0 ? args[2].i : room + 1;
+  const auto parts = split_text(args[0].text(), args[1].text(), std::min(limit, room + 1));
   if (static_cast<int64_t>(parts.size()) > room) return in.fail(Failure::kNoMemory);
   std::vector<Value> out;
   for (const std::string_view part : parts) out.push_back(Value::of(part));

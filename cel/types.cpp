@@ -29,29 +29,29 @@ const Plain& plain() {
   return it;
 }
 
-struct Word {
+struct TypeName {
   std::string_view text;
   Kind kind;
 };
-constexpr Word kWords[] = {{"null", Kind::kNull},
-                           {"bool", Kind::kBool},
-                           {"int", Kind::kInt},
-                           {"uint", Kind::kUint},
-                           {"double", Kind::kDouble},
-                           {"string", Kind::kString},
-                           {"bytes", Kind::kBytes},
-                           {"type", Kind::kType},
-                           {"timestamp", Kind::kTimestamp},
-                           {"duration", Kind::kDuration},
-                           {"google.protobuf.Timestamp", Kind::kTimestamp},
-                           {"google.protobuf.Duration", Kind::kDuration},
-                           {"null_type", Kind::kNull},
-                           {"Quantity", Kind::kQuantity},
-                           {"Semver", Kind::kSemver},
-                           {"IP", Kind::kIp},
-                           {"CIDR", Kind::kCidr},
-                           {"URL", Kind::kUrl},
-                           {"Format", Kind::kFormat}};
+constexpr TypeName kTypeKeywords[] = {{"null", Kind::kNull},
+                                   {"bool", Kind::kBool},
+                                   {"int", Kind::kInt},
+                                   {"uint", Kind::kUint},
+                                   {"double", Kind::kDouble},
+                                   {"string", Kind::kString},
+                                   {"bytes", Kind::kBytes},
+                                   {"type", Kind::kType},
+                                   {"timestamp", Kind::kTimestamp},
+                                   {"duration", Kind::kDuration},
+                                   {"google.protobuf.Timestamp", Kind::kTimestamp},
+                                   {"google.protobuf.Duration", Kind::kDuration},
+                                   {"null_type", Kind::kNull},
+                                   {"Quantity", Kind::kQuantity},
+                                   {"Semver", Kind::kSemver},
+                                   {"IP", Kind::kIp},
+                                   {"CIDR", Kind::kCidr},
+                                   {"URL", Kind::kUrl},
+                                   {"Format", Kind::kFormat}};
 
 const Type* make(Kind kind, const Type* first, const Type* second, Arena& arena) {
   if (first == nullptr) return nullptr;
@@ -118,8 +118,8 @@ std::string text_of(const Type& type) { return text_of(type, kTextDepthMax); }
 const Type* parse_type(std::string_view text, Arena& arena) {
   if (text == "dyn") return dyn_type();
   if (text.size() == 1 && text[0] >= 'A' && text[0] <= 'C') return parameter_type(text[0] - 'A');
-  for (const Word& word : kWords)
-    if (word.text == text) return plain_type(word.kind);
+  for (const TypeName& keyword : kTypeKeywords)
+    if (keyword.text == text) return plain_type(keyword.kind);
   const size_t open = text.find('(');
   if (open == std::string_view::npos || !text.ends_with(")")) return nullptr;
   const std::string_view outer = text.substr(0, open);
@@ -168,37 +168,38 @@ const Type* joined(const Type* a, const Type* b, Arena& arena) {
 
 bool is_nullable(const Type& type) { return type.tag == Type::Tag::kPlain && type.kind >= Kind::kTimestamp; }
 
-bool fits(const Type* given, const Type* wanted, Bindings& bindings) {
-  if (wanted->tag == Type::Tag::kParameter) {
-    const Type*& stands_for = bindings.of[wanted->parameter];
-    if (stands_for == nullptr || stands_for->tag == Type::Tag::kAny) stands_for = given;
-    if (stands_for->tag == Type::Tag::kDyn) return true;
+bool fits(const Type* actual, const Type* expected, Bindings& bindings) {
+  if (expected->tag == Type::Tag::kParameter) {
+    const Type*& bound_type = bindings.of[expected->parameter];
+    if (bound_type == nullptr || bound_type->tag == Type::Tag::kAny) bound_type = actual;
+    if (bound_type->tag == Type::Tag::kDyn) return true;
     Bindings none;
-    if (!fits(given, stands_for, none)) return false;
-    if (given->tag == Type::Tag::kDyn) stands_for = given;
+    if (!fits(actual, bound_type, none)) return false;
+    if (actual->tag == Type::Tag::kDyn) bound_type = actual;
     return true;
   }
-  if (given->is_dyn() || wanted->is_dyn()) return true;
-  if (given->kind != wanted->kind)
-    return (given->is(Kind::kNull) && is_nullable(*wanted)) ||
-           (wanted->is(Kind::kNull) && is_nullable(*given));
-  if (given->is(Kind::kType)) return true;
-  if (wanted->first != nullptr && given->first != nullptr && !fits(given->first, wanted->first, bindings))
+  if (actual->is_dyn() || expected->is_dyn()) return true;
+  if (actual->kind != expected->kind)
+    return (actual->is(Kind::kNull) && is_nullable(*expected)) ||
+           (expected->is(Kind::kNull) && is_nullable(*actual));
+  if (actual->is(Kind::kType)) return true;
+  if (expected->first != nullptr && actual->first != nullptr &&
+      !fits(actual->first, expected->first, bindings))
     return false;
-  return wanted->second == nullptr || given->second == nullptr ||
-         fits(given->second, wanted->second, bindings);
+  return expected->second == nullptr || actual->second == nullptr ||
+         fits(actual->second, expected->second, bindings);
 }
 
-const Type* bound(const Type* wanted, const Bindings& bindings, Arena& arena) {
-  if (wanted->tag == Type::Tag::kParameter) {
-    const Type* stands_for = bindings.of[wanted->parameter];
-    return stands_for == nullptr ? any_type() : stands_for;
+const Type* bound(const Type* expected, const Bindings& bindings, Arena& arena) {
+  if (expected->tag == Type::Tag::kParameter) {
+    const Type* bound_type = bindings.of[expected->parameter];
+    return bound_type == nullptr ? any_type() : bound_type;
   }
-  if (wanted->first == nullptr) return wanted;
-  const Type* first = bound(wanted->first, bindings, arena);
-  const Type* second = wanted->second == nullptr ? nullptr : bound(wanted->second, bindings, arena);
-  if (first == wanted->first && second == wanted->second) return wanted;
-  return make(wanted->kind, first, second, arena);
+  if (expected->first == nullptr) return expected;
+  const Type* first = bound(expected->first, bindings, arena);
+  const Type* second = expected->second == nullptr ? nullptr : bound(expected->second, bindings, arena);
+  if (first == expected->first && second == expected->second) return expected;
+  return make(expected->kind, first, second, arena);
 }
 
 bool is_ordered(const Type& type) {

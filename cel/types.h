@@ -59,9 +59,9 @@ struct Bindings {
 bool is_nullable(const Type& type);
 /// Returns whether a value of type `given` matches `wanted`; binds wanted's parameters. bindings are valid
 /// only for true.
-bool fits(const Type* given, const Type* wanted, Bindings& bindings);
+bool fits(const Type* actual, const Type* expected, Bindings& bindings);
 /// Returns wanted with its parameters replaced; unbound ones are any.
-const Type* bound(const Type* wanted, const Bindings& bindings, Arena& arena);
+const Type* bound(const Type* expected, const Bindings& bindings, Arena& arena);
 
 /// Returns the common type, where any matches the other; nullptr if there is none.
 const Type* unified(const Type* a, const Type* b, Arena& arena);

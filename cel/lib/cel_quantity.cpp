@@ -133,8 +133,8 @@ std::optional<std::string> nanos_of(std::string digits, int64_t exponent) {
   digits = trimmed_digits(std::move(digits));
   const int64_t shift = exponent - kNano;
   if (shift >= 0) return padded(digits, static_cast<int>(std::min<int64_t>(shift, INT_MAX)));
-  const int64_t kept = static_cast<int64_t>(digits.size()) + shift;
-  const auto split = static_cast<size_t>(std::max<int64_t>(kept, 0));
+  const int64_t remaining_digits = static_cast<int64_t>(digits.size()) + shift;
+  const auto split = static_cast<size_t>(std::max<int64_t>(remaining_digits, 0));
   const bool inexact = digits.find_first_not_of('0', split) != std::string::npos;
   digits.resize(split);
   return padded(inexact ? sum_of(digits, "1") : digits, 0);
@@ -154,7 +154,7 @@ double go_pow10(int exponent) {
   return kOf32[exponent / 32] * kOf1[exponent % 32];
 }
 
-Error too_long_a_quantity() {
+Error quantity_too_long() {
   return {Errc::kTooLarge, "a quantity of more than " + std::to_string(CelQuantity::kDigitsMax) + " digits"};
 }
 
@@ -188,7 +188,7 @@ Result<CelQuantity> CelQuantity::decode(std::string_view text) {
   const auto nanos = nanos_of(digits, scale);
   if (suffix.binary > 0 && (!nanos || compare_digits(*nanos, std::string(kBinaryMax) + "000000000") > 0))
     return CelQuantity(negative, std::string(kBinaryMax), 0, false);
-  if (!nanos) return too_long_a_quantity();
+  if (!nanos) return quantity_too_long();
   return CelQuantity(negative, *nanos, kNano, false);
 }
 
@@ -198,14 +198,14 @@ Result<CelQuantity> CelQuantity::add(const CelQuantity& other) const {
   if (small && digits_.empty()) return sum(other);
   const int scale = std::min(scale_, other.scale_);
   const auto ours = padded(digits_, scale_ - scale), theirs = padded(other.digits_, other.scale_ - scale);
-  if (!ours || !theirs) return too_long_a_quantity();
+  if (!ours || !theirs) return quantity_too_long();
   const int order = compare_digits(*ours, *theirs);
   const bool is_sum = is_negative_ == other.is_negative_;
   const bool is_negative = is_sum || order > 0 ? is_negative_ : other.is_negative_;
   std::string total = is_sum      ? sum_of(*ours, *theirs)
                       : order > 0 ? difference_of(*ours, *theirs)
                                   : difference_of(*theirs, *ours);
-  if (total.size() > kDigitsMax) return too_long_a_quantity();
+  if (total.size() > kDigitsMax) return quantity_too_long();
   const bool stays_small = small && to_int64(is_negative_, *ours) && to_int64(other.is_negative_, *theirs) &&
                            to_int64(is_negative, total);
   return sum(CelQuantity(is_negative, std::move(total), scale, stays_small));

@@ -9,9 +9,9 @@ namespace {
 
 IpAddress masked_to(IpAddress address, int bits) {
   for (uint8_t& octet : address.octets) {
-    const int kept = std::clamp(bits, 0, 8);
-    octet = static_cast<uint8_t>(octet & (0xff00 >> kept));
-    bits -= kept;
+    const int mask_bits = std::clamp(bits, 0, 8);
+    octet = static_cast<uint8_t>(octet & (0xff00 >> mask_bits));
+    bits -= mask_bits;
   }
   return address;
 }

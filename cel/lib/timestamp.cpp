@@ -161,7 +161,7 @@ Result<Timestamp> timestamp_of(int64_t seconds) { return checked({seconds}); }
 
 std::string encode_timestamp(const Timestamp& time) {
   const auto zone = chrono::minutes(time.zone_minutes);
-  const auto part = [&](TimePart which) { return static_cast<int>(time_part(time, which, zone)); };
+  const auto part = [&](TimePart field) { return static_cast<int>(time_part(time, field, zone)); };
   char buffer[64];
   std::snprintf(buffer, sizeof buffer, "%04d-%02d-%02dT%02d:%02d:%02d", part(TimePart::kFullYear),
                 part(TimePart::kMonth) + 1, part(TimePart::kDate), part(TimePart::kHours),

@@ -31,24 +31,24 @@ std::optional<unsigned char> escape_at(std::string_view text) {
 
 // A host may only escape bytes beyond ASCII, a zone only ASCII characters that it could contain unescaped;
 // both '%' itself.
-bool may_be_escaped(unsigned char c, In where) {
-  if (where == In::kHost) return c >= 0x80 || c == '%';
-  return where != In::kZone || c == '%' || c == ' ' || (c < 0x80 && is_host_char(static_cast<char>(c)));
+bool may_be_escaped(unsigned char c, In component) {
+  if (component == In::kHost) return c >= 0x80 || c == '%';
+  return component != In::kZone || c == '%' || c == ' ' || (c < 0x80 && is_host_char(static_cast<char>(c)));
 }
 
-std::optional<std::string> unescaped(std::string_view text, In where) {
+std::optional<std::string> unescaped(std::string_view text, In component) {
   std::string plain;
   for (size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
     if (c == '%') {
       const auto byte = escape_at(text.substr(at));
-      if (!byte || !may_be_escaped(*byte, where)) return std::nullopt;
+      if (!byte || !may_be_escaped(*byte, component)) return std::nullopt;
       plain += static_cast<char>(*byte);
       at += 2;
-    } else if ((where == In::kHost || where == In::kZone) && !is_host_char(c)) {
+    } else if ((component == In::kHost || component == In::kZone) && !is_host_char(c)) {
       return std::nullopt;
     } else {
-      plain += c == '+' && where == In::kQuery ? ' ' : c;
+      plain += c == '+' && component == In::kQuery ? ' ' : c;
     }
   }
   return plain;

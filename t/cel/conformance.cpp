@@ -133,7 +133,7 @@ std::string shown(const Value& value, const Evaluator& evaluator, const Program&
 
 // "" when the case passes.
 std::string run_language(const Json& one) {
-  Environment environment{.is_homogeneous = false, .has_device = false, .wants_bool = false};
+  Environment environment{.is_homogeneous = false, .has_device = false, .requires_bool = false};
   environment.container = one.text("container");
   environment.macros = one.find("no_macros") == nullptr;
   environment.check = one.find("unchecked") == nullptr;

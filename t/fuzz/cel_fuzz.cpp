@@ -122,7 +122,7 @@ void check_selector(const std::string& text, const cel::Device& device, const Co
 
 // The language alone, with variables of every kind: whatever it gives, it gives twice.
 void check_language(const std::string& text) {
-  cel::Environment environment{.is_homogeneous = false, .has_device = false, .wants_bool = false};
+  cel::Environment environment{.is_homogeneous = false, .has_device = false, .requires_bool = false};
   environment.variables = {{"x", "int"}, {"s", "string"}, {"l", "list(int)"}, {"m", "map(string, dyn)"}};
   const auto program = cel::Program::compile(text, environment);
   if (!program) return check_refusal(text, program.error());
@@ -169,7 +169,7 @@ void must_take_its_time(const Work& work, const char* what, std::string_view tex
 }
 
 void check_time(const std::string& text, const cel::Device& device) {
-  const cel::Environment language{.is_homogeneous = false, .has_device = false, .wants_bool = false};
+  const cel::Environment language{.is_homogeneous = false, .has_device = false, .requires_bool = false};
   for (const auto* environment : {&cel::selector_environment(), &language}) {
     const auto compiling = [&] {
       cel::Mistake mistake;

@@ -18,7 +18,7 @@ namespace sliced::cel {
 namespace {
 
 const Environment& language() {
-  static const Environment it{.is_homogeneous = false, .has_device = false, .wants_bool = false};
+  static const Environment it{.is_homogeneous = false, .has_device = false, .requires_bool = false};
   return it;
 }
 
