@@ -178,7 +178,7 @@ PreparedFacts read_prepared(const std::string& boot_id, const config::Options& o
 
 HostWithPrepared with_prepared(hotplug::InventoryPtr host, const config::Options& options) {
   PreparedFacts facts = read_prepared(host->boot_id, options);
-  return {hotplug::with_held(host, facts.held), std::move(facts.prepared)};
+  return {hotplug::with_pinned(host, facts.held), std::move(facts.prepared)};
 }
 
 }  // namespace sliced::cli

@@ -13,7 +13,7 @@
 namespace sliced::cli {
 
 struct PreparedFacts {
-  hotplug::HeldFacts held;         // facts from before a device was bound or moved
+  hotplug::PinnedFacts held;       // facts from before a device was bound or moved
   std::set<std::string> prepared;  // ids of devices
   policy::NotReturnedDevices not_returned;
 };

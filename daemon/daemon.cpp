@@ -83,7 +83,7 @@ Daemon::Daemon(DaemonPorts ports, config::Options options)
                      mark(std::move(why));
                    }),
       admin_macs_(make_admin_macs(std::move(ports.set_missing_mac))) {
-  host_.set_ask_again_max(options_.readiness_poll);
+  host_.set_poll_interval_max(options_.readiness_poll);
   if (is_node_state_awaited()) state_.unconfigured = "the node's SriovNetworkNodeState has not been read yet";
 }
 
@@ -164,7 +164,7 @@ void Daemon::reload(const config::Options& options) {
   if (options.readiness != options_.readiness) mark("reload");
   options_ = options;
   settling_.set_windows(options_.settle, options_.settle_max);
-  host_.set_ask_again_max(options_.readiness_poll);
+  host_.set_poll_interval_max(options_.readiness_poll);
   arm_sync();
   host_.rescan("reload");
 }
@@ -325,7 +325,7 @@ Decider::InputsPtr Daemon::prepare() {
   look_at_sign();
   snapshot_version_ = state_.version;
   const policy::QueryTimes* query_times =
-      looks_once() || !inventory()->asks_pfs ? nullptr : &host_.query_times();
+      looks_once() || !inventory()->can_query_pfs ? nullptr : &host_.query_times();
   return make_snapshot({state_, options_, inventory(), abilities_, charges_, settling_, offers_,
                         scheduler_.now(), query_times});
 }
@@ -430,8 +430,8 @@ bool Daemon::asks_before_first(const policy::Decision& first) {
     ready_ticket_ = scheduler_.after(kFirstWordMax, [this] { mark("PFs are not waited for any longer"); });
   }
   if (scheduler_.now() - *first_asked_at_ >= kFirstWordMax) return false;
-  host_.ask_again(pfs);  // one may fail to answer
-  host_.ask_now(std::move(pfs), [this] { mark("VF settings of PFs were read"); });
+  host_.poll_pfs(pfs);  // one may fail to answer
+  host_.query_pfs(std::move(pfs), [this] { mark("VF settings of PFs were read"); });
   return true;
 }
 
@@ -469,8 +469,8 @@ void Daemon::apply(Plan plan) {
   const bool is_of_one = options_.command == config::Command::kExplain && !options_.arguments.empty();
   problems_.tell(state_.policies, *state_.decision, !is_of_one);
   publish(plan);
-  host_.ask_again(std::move(plan.query_again));
-  host_.ask_now(std::move(plan.query_now), [this] { mark("VF settings of PFs were read"); });
+  host_.poll_pfs(std::move(plan.query_again));
+  host_.query_pfs(std::move(plan.query_now), [this] { mark("VF settings of PFs were read"); });
   selecting_by_mac_ = std::move(plan.selecting_by_mac);
   ready_ticket_.reset();
   if (plan.decide_at)

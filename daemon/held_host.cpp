@@ -12,12 +12,12 @@ HeldHost::HeldHost(reactor::Scheduler& scheduler,
     : scheduler_(scheduler), on_update_(std::move(on_update)) {}
 
 const hotplug::InventoryPtr& HeldHost::inventory() const {
-  if (!shown_) shown_ = hotplug::with_held(host_, facts());
+  if (!shown_) shown_ = hotplug::with_pinned(host_, facts());
   return shown_;
 }
 
-hotplug::HeldFacts HeldHost::facts() const {
-  hotplug::HeldFacts out;
+hotplug::PinnedFacts HeldHost::facts() const {
+  hotplug::PinnedFacts out;
   for (const auto& [id, held] : held_) out.emplace(id, held.facts);
   return out;
 }
@@ -42,7 +42,7 @@ bool HeldHost::hold(const std::string& by, const hotplug::HostDevice& facts) {
   held.by.insert(by);
   const hotplug::HostDevice* shown = inventory()->find(id);
   const bool is_shown =
-      shown == nullptr ? held.facts.pci.has_value() : hotplug::as_held(*shown, held.facts) == *shown;
+      shown == nullptr ? held.facts.pci.has_value() : hotplug::as_pinned(*shown, held.facts) == *shown;
   if (is_shown) return false;
   shown_.reset();
   return true;

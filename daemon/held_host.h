@@ -44,7 +44,7 @@ class HeldHost {
     std::set<std::string> by;       // holders; empty: returning
     TimePoint until = TimePoint();  // end of the return
   };
-  hotplug::HeldFacts facts() const;
+  hotplug::PinnedFacts facts() const;
   // Ends the returns that are complete or over, and arms the timer for the next one.
   void end_returns();
   // Calls on_update if a difference is visible, and for the first update and each relist.

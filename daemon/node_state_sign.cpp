@@ -35,7 +35,7 @@ void NodeStateSign::look() {
   std::set<hotplug::PciAddress> pfs;
   for (const auto& [pf, why] : now.out_of_sync)
     if (const auto address = hotplug::PciAddress::decode(pf)) pfs.insert(*address);
-  host_.ask_again(std::move(pfs));
+  host_.poll_pfs(std::move(pfs));
   is_seen_ = awaited.empty();
   if (awaited == awaited_) return;
   awaited_ = std::move(awaited);

@@ -42,12 +42,12 @@ void add_vfs(const FunctionReading* mine, const FunctionReading* other, std::set
 }
 
 struct Functions {
-  std::set<PciAddress> differ, came, went;
+  std::set<PciAddress> differ, added, removed;
   bool are_pfs_same = true;  // in the readings' facts that their VFs inherit
 };
 
 // The NUMA node, as the PF's file has it, and where VFs are that have lost their links.
-bool tells_vfs_the_same(const FunctionReading* old, const FunctionReading* fresh) {
+bool has_same_vf_layout(const FunctionReading* old, const FunctionReading* fresh) {
   const auto places = [](const FunctionReading* pf) {
     if (pf == nullptr || pf->vf_offset == 0) return std::make_tuple(0, 0, 0, std::string(), std::string());
     return std::make_tuple(pf->vf_offset, pf->vf_stride, pf->total_vfs, pf->vendor, pf->vf_product);
@@ -62,9 +62,9 @@ Functions functions_that_differ(const HostReadings& before, const HostReadings& 
       before.functions, now.functions,
       [&](const PciAddress& address, const FunctionReading* old, const FunctionReading* fresh) {
         out.differ.insert(address);
-        if (old == nullptr) out.came.insert(address);
-        if (fresh == nullptr) out.went.insert(address);
-        out.are_pfs_same &= tells_vfs_the_same(old, fresh);
+        if (old == nullptr) out.added.insert(address);
+        if (fresh == nullptr) out.removed.insert(address);
+        out.are_pfs_same &= has_same_vf_layout(old, fresh);
         add_vfs(old, fresh, out.differ);
         add_vfs(fresh, old, out.differ);
       });
@@ -145,7 +145,8 @@ std::optional<std::set<PciAddress>> affected_functions(const HostReadings& befor
       before.auxiliaries != now.auxiliaries || before.numa_neighbors != now.numa_neighbors)
     return std::nullopt;
   Functions functions = functions_that_differ(before, now);
-  if (!functions.are_pfs_same || have_netdevs(functions.came, before) || have_netdevs(functions.went, now))
+  if (!functions.are_pfs_same || have_netdevs(functions.added, before) ||
+      have_netdevs(functions.removed, now))
     return std::nullopt;
   std::set<PciAddress> out = std::move(functions.differ);
   add_keys(before.vdpa_of_function, now.vdpa_of_function, out);

@@ -5,27 +5,27 @@
 
 namespace sliced::hotplug {
 
-void CarefulReads::ask(std::vector<Ask> asks, std::function<void()> on_all) {
+void CarefulReads::request(std::vector<Request> requests, std::function<void()> on_idle) {
   if (!is_running()) hung_in_round_ = 0;
-  on_all_ = std::move(on_all);
+  on_idle_ = std::move(on_idle);
   std::erase_if(hung_, [](const auto& entry) { return entry.second->returned.load(); });
-  for (Ask& one : asks) enqueue(std::move(one));
+  for (Request& one : requests) enqueue(std::move(one));
   fill();
 }
 
-void CarefulReads::enqueue(Ask ask) {
-  const auto same = waiting_keys_.find(ask.key);
+void CarefulReads::enqueue(Request request) {
+  const auto same = waiting_keys_.find(request.key);
   if (same == waiting_keys_.end()) {
-    waiting_.push_back(ask.key);
-    waiting_keys_.emplace(ask.key, std::move(ask));
+    waiting_.push_back(request.key);
+    waiting_keys_.emplace(request.key, std::move(request));
   } else {
-    same->second = std::move(ask);
+    same->second = std::move(request);
   }
 }
 
-bool CarefulReads::is_asked_now(const std::string& key) const {
+bool CarefulReads::is_in_progress(const std::string& key) const {
   return std::any_of(jobs_.begin(), jobs_.end(),
-                     [&](const auto& entry) { return entry.second.ask.key == key; });
+                     [&](const auto& entry) { return entry.second.request.key == key; });
 }
 
 size_t CarefulReads::hung() const {
@@ -38,26 +38,26 @@ void CarefulReads::fill() {
   for (size_t held = 0; held < waiting_.size() && jobs_.size() < kAtOnceMax;) {
     std::string key = std::move(waiting_.front());
     waiting_.pop_front();
-    if (is_asked_now(key)) {
+    if (is_in_progress(key)) {
       waiting_.push_back(std::move(key));
       ++held;
       continue;
     }
-    Ask ask = std::move(waiting_keys_.extract(key).mapped());
+    Request request = std::move(waiting_keys_.extract(key).mapped());
     if (hung_in_round_ >= kHungPerRoundMax || hung_.contains(key))
-      ask.on_hung();
+      request.on_hung();
     else
-      begin(std::move(ask));
+      begin(std::move(request));
   }
   is_filling_ = false;
-  end_if_done();
+  notify_if_idle();
 }
 
-void CarefulReads::begin(Ask ask) {
+void CarefulReads::begin(Request request) {
   const uint64_t number = next_number_++;
   auto slot = std::make_shared<Slot>();
-  auto read = ask.read;
-  jobs_[number].ask = std::move(ask);
+  auto read = request.read;
+  jobs_[number].request = std::move(request);
   auto job = executor_.run(
       [slot, read = std::move(read)] {
         slot->apply = read();
@@ -74,15 +74,15 @@ void CarefulReads::finish(uint64_t number, const std::shared_ptr<Slot>& slot, bo
     slot->apply();
   } else {
     ++hung_in_round_;
-    hung_[entry.mapped().ask.key] = slot;
-    entry.mapped().ask.on_hung();
+    hung_[entry.mapped().request.key] = slot;
+    entry.mapped().request.on_hung();
   }
   fill();
 }
 
-void CarefulReads::end_if_done() {
-  if (is_running() || !on_all_) return;
-  const auto done = std::exchange(on_all_, nullptr);
+void CarefulReads::notify_if_idle() {
+  if (is_running() || !on_idle_) return;
+  const auto done = std::exchange(on_idle_, nullptr);
   done();
 }
 

@@ -72,23 +72,23 @@ Result<Unit> dump(const std::string& request, Decode decode) {
 }
 
 // Errors mean that there is no such route (ENETUNREACH).
-void add_routes_taken(const std::vector<DefaultRoute>& routes, std::set<int>& links) {
+void add_routes_read(const std::vector<DefaultRoute>& routes, std::set<int>& links) {
   for (const bool is_v6 : {false, true})
     (void)dump_once(encode_route_request(is_v6, 1), [&](std::string_view datagram) -> Result<bool> {
-      const auto taken = decode_route_of_address(datagram);
-      if (!taken) return taken.error();
+      const auto addressed_links = decode_route_of_address(datagram);
+      if (!addressed_links) return addressed_links.error();
       for (const DefaultRoute& route : routes)
         for (const int link : route.links)
-          if (route.is_v6 == is_v6 && taken->contains(link)) links.insert(link);
+          if (route.is_v6 == is_v6 && addressed_links->contains(link)) links.insert(link);
       return true;
     });
 }
 
 // Returns the decoded answer; empty if the kernel lacks the feature.
 template <class T, class Decode>
-Result<T> ask_once(const std::string& request, Decode decode, int protocol = NETLINK_ROUTE) {
+Result<T> query_once(const std::string& request, Decode decode, int protocol = NETLINK_ROUTE) {
   T out{};
-  const auto asked = dump_once(
+  const auto queried = dump_once(
       request,
       [&](std::string_view datagram) -> Result<bool> {
         auto decoded = decode(datagram);
@@ -97,59 +97,59 @@ Result<T> ask_once(const std::string& request, Decode decode, int protocol = NET
         return true;
       },
       protocol);
-  if (!asked) return asked.error();
+  if (!queried) return queried.error();
   return out;
 }
 
 }  // namespace
 
-Result<LinkProperties> ask_link_properties(int ifindex) {
-  return ask_once<LinkProperties>(encode_link_request(ifindex, 1), &decode_link_properties);
+Result<LinkProperties> query_link_properties(int ifindex) {
+  return query_once<LinkProperties>(encode_link_request(ifindex, 1), &decode_link_properties);
 }
 
-Result<std::string> ask_devlink_port(int ifindex) {
+Result<std::string> query_devlink_port(int ifindex) {
   const auto port =
-      ask_once<std::optional<DevlinkPort>>(encode_link_request(ifindex, 1), &decode_port_of_link);
+      query_once<std::optional<DevlinkPort>>(encode_link_request(ifindex, 1), &decode_port_of_link);
   if (!port) return port.error();
   if (!*port) return std::string();
   // Asked each time: the number is another one when the module was loaded again.
-  const auto family = ask_once<uint16_t>(encode_devlink_family_request(1), &decode_family, NETLINK_GENERIC);
+  const auto family = query_once<uint16_t>(encode_devlink_family_request(1), &decode_family, NETLINK_GENERIC);
   if (!family) return family.error();
   if (*family == 0) return std::string();
-  return ask_once<std::string>(
+  return query_once<std::string>(
       encode_devlink_port_request(*family, **port, 1),
       [&](std::string_view datagram) { return decode_devlink_port_name(datagram, *family); },
       NETLINK_GENERIC);
 }
 
-Result<RouteLinks> ask_route_links() {
+Result<RouteLinks> query_route_links() {
   Nexthops nexthops;
-  auto asked = dump(encode_nexthop_dump(1),
-                    [&](std::string_view datagram) { return decode_nexthops(datagram, nexthops); });
-  if (!asked) return asked.error();
+  auto queried = dump(encode_nexthop_dump(1),
+                      [&](std::string_view datagram) { return decode_nexthops(datagram, nexthops); });
+  if (!queried) return queried.error();
   RouteLinks out;
   std::set<SubnetRoute> subnets;
   std::vector<DefaultRoute> defaults;
   for (const uint8_t family : {AF_INET, AF_INET6}) {
     std::set<uint32_t> tables{RT_TABLE_MAIN};  // also where no rule leads to it any more
-    asked = dump(encode_rule_dump(family, 1),
-                 [&](std::string_view datagram) { return decode_rule_tables(datagram, tables); });
-    if (!asked) return asked.error();
+    queried = dump(encode_rule_dump(family, 1),
+                   [&](std::string_view datagram) { return decode_rule_tables(datagram, tables); });
+    if (!queried) return queried.error();
     if (tables.erase(kTablesOfVrfs) > 0) {
-      asked = dump(encode_vrf_dump(1),
-                   [&](std::string_view datagram) { return decode_vrf_tables(datagram, tables); });
-      if (!asked) return asked.error();
+      queried = dump(encode_vrf_dump(1),
+                     [&](std::string_view datagram) { return decode_vrf_tables(datagram, tables); });
+      if (!queried) return queried.error();
     }
     for (const uint32_t table : tables.size() > kTablesMax ? std::set<uint32_t>{0} : tables) {
-      asked = dump(encode_route_dump(family, table, 1), [&](std::string_view datagram) {
+      queried = dump(encode_route_dump(family, table, 1), [&](std::string_view datagram) {
         const auto others = decode_subnet_routes(datagram, tables, nexthops, subnets);
         return others ? decode_default_routes(datagram, tables, nexthops, defaults) : others;
       });
-      if (!asked) return asked.error();
+      if (!queried) return queried.error();
     }
   }
   out.defaults = links_of_best(defaults);
-  add_routes_taken(defaults, out.defaults);
+  add_routes_read(defaults, out.defaults);
   for (const int link : learned_links(defaults))
     if (out.defaults.contains(link)) out.learned.insert(link);
   out.others = links_beyond_subnets(subnets);

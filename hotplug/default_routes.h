@@ -17,15 +17,15 @@ namespace sliced::hotplug {
 /// routes may lead out of it.
 /// A dump that changes meanwhile is repeated up to five times (kBusy). Blocks for at most two seconds per
 /// answer. Requires no privilege.
-Result<RouteLinks> ask_route_links();
+Result<RouteLinks> query_route_links();
 
 /// Returns the properties of a link of this network namespace; empty if it no longer exists. Blocks for at
 /// most two seconds.
-Result<LinkProperties> ask_link_properties(int ifindex);
+Result<LinkProperties> query_link_properties(int ifindex);
 
 /// Returns the name of a link's devlink port, by its flavour (decode_devlink_port_name()); "" if it has none, or
 /// the kernel does not report it. Requires no privilege. Blocks for at most two seconds per answer, and as long as
 /// the driver holds the lock of its devlink instance.
-Result<std::string> ask_devlink_port(int ifindex);
+Result<std::string> query_devlink_port(int ifindex);
 
 }  // namespace sliced::hotplug

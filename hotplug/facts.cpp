@@ -145,7 +145,7 @@ bool is_address_set(std::string_view address) {
   return address.find_first_not_of("0:") != std::string_view::npos;
 }
 
-bool is_vdpa_before(const VdpaDevice& a, const VdpaDevice& b) {
+bool sorts_before(const VdpaDevice& a, const VdpaDevice& b) {
   const auto rank = [](const VdpaDevice& one) {
     const int use = one.driver == kUnknownVdpa                   ? 0
                     : one.driver == "virtio"                     ? 1
@@ -175,10 +175,10 @@ bool is_handed_over(const HostDevice& device) {
 
 std::string_view find_unreadable(const std::vector<std::string>& unreadable, std::string_view files) {
   if (unreadable.empty() || files.empty()) return "";
-  const auto wanted = split(files, ' ');
+  const auto names = split(files, ' ');
   for (const std::string_view note : unreadable)
     for (const std::string_view name : split(note.substr(0, note.find(": ")), ','))
-      if (std::find(wanted.begin(), wanted.end(), trim(name)) != wanted.end()) return note;
+      if (std::find(names.begin(), names.end(), trim(name)) != names.end()) return note;
   return "";
 }
 
@@ -199,8 +199,8 @@ bool is_netdev_elsewhere(const HostDevice& device) {
   // A driver that cannot be read may be any.
   if (device.is_on_vfio || !find_unreadable(device.unreadable, "net").empty()) return false;
   if (device.type == DeviceType::kSf) return true;
-  const bool may_make_one = !makes_no_netdev(device.driver) && !makes_other_devices(device.driver);
-  return may_make_one || !find_unreadable(device.unreadable, "driver").empty();
+  const bool may_create_netdev = !makes_no_netdev(device.driver) && !makes_other_devices(device.driver);
+  return may_create_netdev || !find_unreadable(device.unreadable, "driver").empty();
 }
 
 }  // namespace sliced::hotplug

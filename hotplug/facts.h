@@ -103,7 +103,7 @@ struct VdpaDevice {
 /// The order of the vDPA devices of one function. First one that the host uses or may use (unknown driver,
 /// virtio), so that the function is in use; then one whose node a container can get (vhost); then by name,
 /// "vdpa2" before "vdpa10".
-bool is_vdpa_before(const VdpaDevice& a, const VdpaDevice& b);
+bool sorts_before(const VdpaDevice& a, const VdpaDevice& b);
 
 /// One function or link with its facts. Facts of other device types are empty. Names of other devices in it
 /// (representor, parent_name) are texts, and may refer to devices outside the inventory.
@@ -131,7 +131,7 @@ struct HostDevice {
   /// Partition keys of its RDMA device's InfiniBand ports, "0x8001", in the order of the tables and without
   /// duplicates; empty for another link layer.
   std::vector<std::string> pkeys;
-  VdpaDevice vdpa;  // functions and scalable functions: of several vDPA devices the first (is_vdpa_before())
+  VdpaDevice vdpa;  // functions and scalable functions: of several vDPA devices the first (sorts_before())
   std::vector<VdpaDevice> other_vdpas;  // the others, in order
   std::optional<int> numa_node;         // a VF's own or, if that is -1, its PF's; absent if both are -1
   std::vector<int> numa_neighbors;      // of numa_node: HostReadings::numa_neighbors
@@ -211,7 +211,7 @@ struct Inventory {
   uint64_t version = 0;
   std::string boot_id;            // proc/sys/kernel/random/boot_id
   bool has_udevd = false;         // run/udev/control exists
-  bool asks_pfs = false;          // the settings that PFs enforce are read from the running kernel
+  bool can_query_pfs = false;     // the settings that PFs enforce are read from the running kernel
   SharedMap<HostDevice> devices;  // by Id::text
   /// Alternative names of interfaces that another device's interface also has, as its name or as an
   /// alternative one. An interface in a pod keeps its names here, and another interface may have got one of

@@ -15,7 +15,7 @@ bool is_here(const std::optional<Netdev>& netdev) { return netdev && !netdev->st
 
 }  // namespace
 
-HostDevice facts_to_hold(const HostDevice& device) {
+HostDevice facts_to_pin(const HostDevice& device) {
   if (!device.pci) return device;
   HostDevice out;
   out.id = device.id;
@@ -36,7 +36,7 @@ HostDevice facts_to_hold(const HostDevice& device) {
   return out;
 }
 
-HostDevice as_held(const HostDevice& now, const HostDevice& held) {
+HostDevice as_pinned(const HostDevice& now, const HostDevice& held) {
   if (!is_same(now, held)) return now;
   HostDevice out = held.pci ? now : held;
   out.host_use = now.host_use;
@@ -56,7 +56,7 @@ HostDevice as_held(const HostDevice& now, const HostDevice& held) {
   return out;
 }
 
-InventoryPtr with_held(const InventoryPtr& now, const HeldFacts& held) {
+InventoryPtr with_pinned(const InventoryPtr& now, const PinnedFacts& held) {
   std::shared_ptr<Inventory> out;
   const auto put = [&](const std::string& id, HostDevice device) {
     if (!out) out = std::make_shared<Inventory>(*now);
@@ -68,7 +68,7 @@ InventoryPtr with_held(const InventoryPtr& now, const HeldFacts& held) {
       if (!facts.pci) put(id, facts);
       continue;
     }
-    if (HostDevice shown = as_held(*device, facts); shown != *device) put(id, std::move(shown));
+    if (HostDevice shown = as_pinned(*device, facts); shown != *device) put(id, std::move(shown));
   }
   if (out) out->contested_names = find_contested_names(out->devices);
   return out ? InventoryPtr(std::move(out)) : now;

@@ -14,7 +14,7 @@ namespace sliced::hotplug {
 namespace {
 
 constexpr Millis kRetryDelayMax{60000};
-constexpr Millis kLookAgainMin{1000};
+constexpr Millis kRecheckMin{1000};
 
 // A PF's answer, by the VFs' numbers.
 struct VfAnswer {
@@ -100,7 +100,7 @@ void HostSource::start() {
   }
   marks_.full = marks_.relisted = true;
   marks_.why = "start";
-  begin_reading();
+  start_reading();
 }
 
 void HostSource::rescan(std::string why, OnRescanned on_rescanned) {
@@ -134,14 +134,14 @@ void HostSource::schedule() {
   if (!has_started_ || reading_ || coalesce_ || retry_ || marks_.is_empty()) return;
   coalesce_ = ports_.scheduler.after(kCoalesce, [this] {
     coalesce_.reset();
-    begin_reading();
+    start_reading();
   });
 }
 
-void HostSource::begin_reading() {
+void HostSource::start_reading() {
   coalesce_.reset();
   reading_ = std::make_unique<Reading>();
-  reading_->number = ++readings_begun_;
+  reading_->number = ++readings_started_;
   reading_->shortages = ports_.host->shortages();
   reading_->marks = std::exchange(marks_, Marks{});
   ++(reading_->marks.full ? counters_.full_scans : counters_.partial_scans);
@@ -178,7 +178,7 @@ void HostSource::read_at_once() {
 }
 
 void HostSource::read_carefully() {
-  const uint64_t number = reading_->number = ++readings_begun_;
+  const uint64_t number = reading_->number = ++readings_started_;
   reading_->marks.full = true;
   auto listing = std::make_shared<HostListing>();
   listing->lists.vlans = readings_.vlans;
@@ -212,10 +212,11 @@ void HostSource::retry_later() {
 
 void HostSource::read_entries(HostListing listing) {
   reading_->result = std::make_shared<HostReadings>(std::move(listing.lists));
-  std::vector<CarefulReads::Ask> asks;
-  for (const auto& [address, target] : listing.functions) asks.push_back(function_ask(address, target));
-  for (const auto& [name, target] : listing.netdevs) asks.push_back(netdev_ask(name, target));
-  entries_.ask(std::move(asks), [this] { read_routes(); });
+  std::vector<CarefulReads::Request> requests;
+  for (const auto& [address, target] : listing.functions)
+    requests.push_back(function_request(address, target));
+  for (const auto& [name, target] : listing.netdevs) requests.push_back(netdev_request(name, target));
+  entries_.request(std::move(requests), [this] { read_routes(); });
 }
 
 void HostSource::read_routes() {
@@ -236,15 +237,15 @@ void HostSource::read_routes() {
     reading_->result->are_routes_unknown = !readings_.were_routes_read;
     reading_->result->are_links_mixed = ports_.host->is_live() && has_unknown_links(*reading_->result);
   };
-  std::vector<CarefulReads::Ask> asks;
-  asks.push_back({"default routes", std::move(read), std::move(on_hung)});
-  entries_.ask(std::move(asks), [this] {
+  std::vector<CarefulReads::Request> requests;
+  requests.push_back({"default routes", std::move(read), std::move(on_hung)});
+  entries_.request(std::move(requests), [this] {
     if (entries_.hung() == 0) is_careful_ = false;
     on_read();
   });
 }
 
-CarefulReads::Ask HostSource::function_ask(const PciAddress& address, const std::string& target) {
+CarefulReads::Request HostSource::function_request(const PciAddress& address, const std::string& target) {
   auto read = [this, host = ports_.host, address, target]() -> CarefulReads::Apply {
     return [this, address, function = read_function(*host, address, target)] {
       if (function) reading_->result->functions[address] = *function;
@@ -262,7 +263,7 @@ CarefulReads::Ask HostSource::function_ask(const PciAddress& address, const std:
   return {address.text(), std::move(read), std::move(on_hung)};
 }
 
-CarefulReads::Ask HostSource::netdev_ask(const std::string& name, const std::string& target) {
+CarefulReads::Request HostSource::netdev_request(const std::string& name, const std::string& target) {
   auto read = [this, host = ports_.host, name, target]() -> CarefulReads::Apply {
     return [this, name, netdev = read_netdev(*host, name, target)] {
       if (netdev) reading_->result->netdevs[name] = *netdev;
@@ -283,26 +284,26 @@ void HostSource::report_hung(const std::string& what) {
 
 void HostSource::on_read() {
   // Logs each problem once while it lasts.
-  const auto say = [this](const std::string& problem) {
+  const auto log_problem = [this](const std::string& problem) {
     ports_.log.warning("host only partly readable", {{"problem", problem}});
   };
   const std::set<std::string> problems(reading_->result->problems.begin(), reading_->result->problems.end());
   for (const std::string& problem : problems)
-    if (problem_log_.note(problem)) say(problem);
-  if (const size_t unsaid = problem_log_.end_round(); unsaid > 0) say(and_more(unsaid));
+    if (problem_log_.note(problem)) log_problem(problem);
+  if (const size_t unsaid = problem_log_.end_round(); unsaid > 0) log_problem(and_more(unsaid));
   // Keeps the former readings: without free descriptors any entry may appear to be missing.
   if (reading_->result->is_incomplete || reading_->shortages != ports_.host->shortages())
     return retry_later();
   retry_delay_ = Millis{1000};
   for (const Edit& late : std::exchange(reading_->edits, {})) apply(late, *reading_->result);
-  keep_late_facts(*reading_->result);
+  keep_facts_of_late_reads(*reading_->result);
   reading_->is_read = true;
-  auto asks = slow_asks();
+  auto requests = slow_facts_requests();
   const uint64_t number = reading_->number;
   const auto commit_this = [this, number] {
     if (reading_ && reading_->number == number) commit();
   };
-  slow_.ask(std::move(asks), commit_this);
+  slow_.request(std::move(requests), commit_this);
   // The initial sync waits for them: each has a deadline of its own, and without them a restart would publish
   // guesses.
   if (reading_ && reading_->number == number && has_reported_)
@@ -310,7 +311,7 @@ void HostSource::on_read() {
 }
 
 // Slow facts stay with an interface as long as it is the same one (ifindex).
-void HostSource::keep_late_facts(HostReadings& result) const {
+void HostSource::keep_facts_of_late_reads(HostReadings& result) const {
   const auto read = result.netdevs;
   SharedMap<NetdevReading>::for_each_difference(
       readings_.netdevs, read,
@@ -329,7 +330,7 @@ void HostSource::keep_late_facts(HostReadings& result) const {
   std::erase_if(result.pkeys, is_without_rdma);
   std::erase_if(result.pkeys_unread, is_without_rdma);
   result.enforced = readings_.enforced;
-  result.asks_pfs = static_cast<bool>(ports_.read_vf_configs);
+  result.can_query_pfs = static_cast<bool>(ports_.read_vf_configs);
   std::erase_if(result.enforced, [&](const auto& entry) { return !result.functions.contains(entry.first); });
   result.settings_unread = readings_.settings_unread;
   std::erase_if(result.settings_unread, [&](const auto& entry) {
@@ -345,33 +346,33 @@ void HostSource::change_readings(Change change) {
   if (has_changed && !(reading_ && reading_->is_read)) report_late_facts();
 }
 
-std::vector<CarefulReads::Ask> HostSource::slow_asks() {
+std::vector<CarefulReads::Request> HostSource::slow_facts_requests() {
   const HostReadings& result = *reading_->result;
   const Marks& marks = reading_->marks;
-  std::vector<CarefulReads::Ask> asks;
+  std::vector<CarefulReads::Request> requests;
   for (const auto& [name, netdev] : result.netdevs)
     if (marks.full || !netdev.slow || marks.touched.netdevs.contains(name))
-      asks.push_back(slow_ask(name, netdev.ifindex));
+      requests.push_back(slow_facts_request(name, netdev.ifindex));
   for (const auto& [address, rdma_device] : result.rdma_of_function) {
     const auto known = readings_.rdma_of_function.find(address);
     const bool is_new = known == readings_.rdma_of_function.end() || known->second != rdma_device;
     if (marks.full || is_new || marks.touched.functions.contains(address) ||
         touches_interface_of(address, result, marks.touched))
-      asks.push_back(pkeys_ask(address, rdma_device));
+      requests.push_back(pkeys_request(address, rdma_device));
   }
-  if (!ports_.read_vf_configs) return asks;
+  if (!ports_.read_vf_configs) return requests;
   const auto ports = ports_of_functions(result);
   for (const auto& [address, function] : result.functions) {
     const NetdevReading* own = own_netdev(ports, address);
     if (function.vfs.empty() || own == nullptr) continue;
     if (marks.full || marks.touched.functions.contains(address) || marks.touched.netdevs.contains(own->name))
-      asks.push_back(vf_configs_ask(address, *own));
+      requests.push_back(vf_configs_request(address, *own));
   }
-  return asks;
+  return requests;
 }
 
-CarefulReads::Ask HostSource::slow_ask(const std::string& name, int ifindex) {
-  const auto take = [this, name, ifindex](const auto& facts_after) {
+CarefulReads::Request HostSource::slow_facts_request(const std::string& name, int ifindex) {
+  const auto store = [this, name, ifindex](const auto& facts_after) {
     change_readings([&](HostReadings& readings) {
       const NetdevReading* known = readings.netdevs.find(name);
       if (known == nullptr || known->ifindex != ifindex) return false;
@@ -381,15 +382,15 @@ CarefulReads::Ask HostSource::slow_ask(const std::string& name, int ifindex) {
       return true;
     });
   };
-  auto read = [host = ports_.host, name, take]() -> CarefulReads::Apply {
+  auto read = [host = ports_.host, name, store]() -> CarefulReads::Apply {
     const uint64_t shortages = host->shortages();
-    return [take, facts = read_slow_facts(*host, name), is_short = host->shortages() != shortages] {
-      take([&](const auto& before) { return is_short && before ? before : facts; });
+    return [store, facts = read_slow_facts(*host, name), is_short = host->shortages() != shortages] {
+      store([&](const auto& before) { return is_short && before ? before : facts; });
     };
   };
-  auto on_hung = [this, name, take] {
+  auto on_hung = [this, name, store] {
     report_hung(name);
-    take([](const std::optional<SlowFacts>& before) {
+    store([](const std::optional<SlowFacts>& before) {
       SlowFacts facts = before.value_or(SlowFacts{});
       facts.unreadable = {"operstate, speed, phys_port_name, phys_switch_id: no answer within " +
                           std::to_string(kReadDeadline.count()) + " ms"};
@@ -400,8 +401,8 @@ CarefulReads::Ask HostSource::slow_ask(const std::string& name, int ifindex) {
 }
 
 // The subnet manager changes a table without an event of its own; IP over InfiniBand then reports its interface.
-CarefulReads::Ask HostSource::pkeys_ask(const PciAddress& function, const std::string& rdma_device) {
-  const auto take = [this, function, rdma_device](const Result<std::vector<std::string>>& keys) {
+CarefulReads::Request HostSource::pkeys_request(const PciAddress& function, const std::string& rdma_device) {
+  const auto store = [this, function, rdma_device](const Result<std::vector<std::string>>& keys) {
     change_readings([&](HostReadings& readings) {
       const auto known = readings.rdma_of_function.find(function);
       if (known == readings.rdma_of_function.end() || known->second != rdma_device) return false;
@@ -411,20 +412,20 @@ CarefulReads::Ask HostSource::pkeys_ask(const PciAddress& function, const std::s
              was_unread;
     });
   };
-  auto read = [host = ports_.host, rdma_device, take]() -> CarefulReads::Apply {
-    return [take, keys = read_pkeys(*host, rdma_device)] {
+  auto read = [host = ports_.host, rdma_device, store]() -> CarefulReads::Apply {
+    return [store, keys = read_pkeys(*host, rdma_device)] {
       const bool is_gone = !keys && keys.error().code == Errc::kNotFound;
-      take(is_gone ? Result<std::vector<std::string>>(std::vector<std::string>()) : keys);
+      store(is_gone ? Result<std::vector<std::string>>(std::vector<std::string>()) : keys);
     };
   };
-  auto on_hung = [this, rdma_device, take] {
+  auto on_hung = [this, rdma_device, store] {
     report_hung("partition keys of " + rdma_device);
-    take(Error{Errc::kTimeout, "no answer within " + std::to_string(kReadDeadline.count()) + " ms"});
+    store(Error{Errc::kTimeout, "no answer within " + std::to_string(kReadDeadline.count()) + " ms"});
   };
   return {"pkeys " + rdma_device, std::move(read), std::move(on_hung)};
 }
 
-CarefulReads::Ask HostSource::vf_configs_ask(const PciAddress& pf, const NetdevReading& own) {
+CarefulReads::Request HostSource::vf_configs_request(const PciAddress& pf, const NetdevReading& own) {
   constexpr int kInfiniBand = 32;  // ARPHRD_INFINIBAND
   auto read = [this, reader = ports_.read_vf_configs, host = ports_.host, pf, ifindex = own.ifindex,
                is_infiniband = own.link_type == kInfiniBand,
@@ -458,7 +459,7 @@ CarefulReads::Ask HostSource::vf_configs_ask(const PciAddress& pf, const NetdevR
 void HostSource::commit() {
   grace_.reset();
   Marks marks = std::move(reading_->marks);
-  judge_missing_links(*reading_->result, marks.full);
+  check_missing_links(*reading_->result, marks.full);
   readings_ = std::move(*reading_->result);
   reading_.reset();
   if (!unread_names_.empty())
@@ -472,13 +473,13 @@ void HostSource::commit() {
   changes.is_complete = !marks.full;
   const InventoryDiff diff = assemble(marks.why, changes, marks.relisted);
   if (marks.is_sync) report_missed(marks, diff);
-  look_again_later();
+  schedule_recheck();
   schedule();
 }
 
 // A route may lead permanently to an interface that /sys does not list. An interface that is being renamed is
 // found within moments.
-void HostSource::judge_missing_links(HostReadings& now, bool is_full) {
+void HostSource::check_missing_links(HostReadings& now, bool is_full) {
   now.are_missing_lasting = false;
   if (now.missing_links.empty() || !now.are_links_mixed) {
     missing_before_ = FunctionRelations();
@@ -488,8 +489,8 @@ void HostSource::judge_missing_links(HostReadings& now, bool is_full) {
   FunctionRelations relations = function_relations(now);
   if (relations != missing_before_) {
     missing_readings_ = 0;
-    look_again_.reset();
-    look_again_delay_ = kLookAgainMin;
+    recheck_.reset();
+    recheck_delay_ = kRecheckMin;
   }
   if (is_full) ++missing_readings_;
   missing_before_ = std::move(relations);
@@ -497,7 +498,7 @@ void HostSource::judge_missing_links(HostReadings& now, bool is_full) {
 }
 
 // No event reports that a file has become readable.
-void HostSource::look_again_later() {
+void HostSource::schedule_recheck() {
   const auto is_well = [](const auto& entry) {
     return entry.second.unreadable.empty() && entry.second.broken.empty();
   };
@@ -506,13 +507,13 @@ void HostSource::look_again_later() {
                         std::all_of(readings_.functions.begin(), readings_.functions.end(), is_well) &&
                         std::all_of(readings_.netdevs.begin(), readings_.netdevs.end(), is_well);
   if (all_well) {
-    look_again_.reset();
-    look_again_delay_ = kLookAgainMin;
+    recheck_.reset();
+    recheck_delay_ = kRecheckMin;
     return;
   }
-  if (look_again_) return;
-  look_again_ = ports_.scheduler.after(look_again_delay_, [this, is_well] {
-    look_again_.reset();
+  if (recheck_) return;
+  recheck_ = ports_.scheduler.after(recheck_delay_, [this, is_well] {
+    recheck_.reset();
     marks_.full |= !readings_.problems.empty() || readings_.are_links_mixed;
     for (const auto& entry : readings_.functions)
       if (!is_well(entry)) marks_.touched.functions.insert(entry.first);
@@ -522,37 +523,37 @@ void HostSource::look_again_later() {
       for (const auto& entry : *unread) marks_.touched.functions.insert(entry.first);
     if (!marks_.is_empty()) mark("retry of facts that could not be read");
   });
-  look_again_delay_ = std::min(look_again_delay_ * 2, kRetryDelayMax);
+  recheck_delay_ = std::min(recheck_delay_ * 2, kRetryDelayMax);
 }
 
-void HostSource::ask_again(std::set<PciAddress> pfs) {
-  if (!ports_.read_vf_configs || pfs == asked_again_) return;
-  asked_again_ = std::move(pfs);
-  ask_again_delay_ = kAskAgainMin;
-  ask_again_.reset();
-  arm_ask_again();
+void HostSource::poll_pfs(std::set<PciAddress> pfs) {
+  if (!ports_.read_vf_configs || pfs == polled_pfs_) return;
+  polled_pfs_ = std::move(pfs);
+  poll_delay_ = kPollIntervalMin;
+  poll_.reset();
+  arm_poll();
 }
 
-void HostSource::ask_now(std::set<PciAddress> pfs, std::function<void()> on_answered) {
+void HostSource::query_pfs(std::set<PciAddress> pfs, std::function<void()> on_answered) {
   on_answered_ = std::move(on_answered);
   if (!ports_.read_vf_configs) return;
-  std::erase_if(awaited_, [&](const auto& one) { return !pfs.contains(one.first); });
+  std::erase_if(queried_at_, [&](const auto& one) { return !pfs.contains(one.first); });
   bool is_any = false;
   for (const PciAddress& pf : pfs)
-    if (awaited_.emplace(pf, ports_.scheduler.now()).second)
+    if (queried_at_.emplace(pf, ports_.scheduler.now()).second)
       is_any = true, marks_.touched.functions.insert(pf);
   if (is_any) mark("PF facts that policies need now");
 }
 
 void HostSource::note_answer(const PciAddress& pf, TimePoint asked_at) {
   answered_[pf] = std::max(answered_[pf], asked_at);
-  if (awaited_.contains(pf) && !(reading_ && reading_->is_read)) report_late_facts();
+  if (queried_at_.contains(pf) && !(reading_ && reading_->is_read)) report_late_facts();
 }
 
 // Called when the inventory contains everything of readings_.
 void HostSource::notify_answers() {
   query_times_ = answered_;
-  const size_t answered = std::erase_if(awaited_, [this](const auto& one) {
+  const size_t answered = std::erase_if(queried_at_, [this](const auto& one) {
     const auto at = query_times_.find(one.first);
     return at != query_times_.end() && at->second >= one.second;
   });
@@ -564,13 +565,13 @@ void HostSource::read_again(const PciAddress& pf, std::string why) {
   mark(std::move(why));
 }
 
-void HostSource::arm_ask_again() {
-  if (asked_again_.empty()) return;
-  ask_again_ = ports_.scheduler.after(ask_again_delay_, [this] {
-    marks_.touched.functions.insert(asked_again_.begin(), asked_again_.end());
+void HostSource::arm_poll() {
+  if (polled_pfs_.empty()) return;
+  poll_ = ports_.scheduler.after(poll_delay_, [this] {
+    marks_.touched.functions.insert(polled_pfs_.begin(), polled_pfs_.end());
     mark("retry of PF facts that VFs wait for");
-    ask_again_delay_ = std::min(ask_again_delay_ * 2, ask_again_max_);
-    arm_ask_again();
+    poll_delay_ = std::min(poll_delay_ * 2, poll_interval_max_);
+    arm_poll();
   });
 }
 

@@ -76,7 +76,7 @@ class HostSource {
   static constexpr Millis kScanDeadline{5000};
   /// For one entry in entry-by-entry mode, and for one interface's slow facts.
   static constexpr Millis kReadDeadline{1000};
-  static constexpr Millis kAskAgainMin{100};
+  static constexpr Millis kPollIntervalMin{100};
   /// Time for which an update waits for facts behind the kernel's locks; later ones cause another update.
   static constexpr Millis kSlowGrace{250};
 
@@ -94,16 +94,16 @@ class HostSource {
   void start();
   /// Reads everything and compares. A second call before the end of the first joins it.
   void rescan(std::string why, OnRescanned on_rescanned = {});
-  /// Polls these PFs because the kernel may not report a change of their settings: first after kAskAgainMin,
+  /// Polls these PFs because the kernel may not report a change of their settings: first after kPollIntervalMin,
   /// then with growing intervals up to the longest one, until the set changes. A call with the same set
   /// continues the intervals.
-  void ask_again(std::set<PciAddress> pfs);
-  void set_ask_again_max(Millis longest) { ask_again_max_ = longest; }
+  void poll_pfs(std::set<PciAddress> pfs);
+  void set_poll_interval_max(Millis longest) { poll_interval_max_ = longest; }
   /// Reads that PF again, as after an event: sliced changed its settings, and its driver may not report that.
   void read_again(const PciAddress& pf, std::string why);
   /// Queries these PFs immediately. on_answered: called for each PF that has answered, when inventory() contains
   /// the answer, even without a difference. A query in progress is not repeated. Replaces an earlier call.
-  void ask_now(std::set<PciAddress> pfs, std::function<void()> on_answered);
+  void query_pfs(std::set<PciAddress> pfs, std::function<void()> on_answered);
   /// Returns the start times of the last queries whose answers inventory() contains.
   const std::map<PciAddress, TimePoint>& query_times() const { return query_times_; }
   /// Adds the last known netdevs of functions, from slices that were published before a restart in this boot.
@@ -165,7 +165,7 @@ class HostSource {
   void on_event(HostEvent event);
   void on(const Uevent& event);
   void on_pci(const Uevent& event);
-  void mark_what_hangs_on(const PciAddress& function);
+  void mark_dependents(const PciAddress& function);
   void on_net(const Uevent& event);
   void on(const LinkChange& event);
   void on(const RouteChange& event);
@@ -183,7 +183,7 @@ class HostSource {
 
   // Readings. One at a time; later marks are read next.
   void schedule();
-  void begin_reading();
+  void start_reading();
   /// Reads everything that is marked in one job. After kScanDeadline, entries are read one by one until none
   /// of them hangs.
   void read_at_once();
@@ -194,25 +194,25 @@ class HostSource {
   /// The fast part is complete: applies the edits since its start, then reads the facts behind locks.
   void on_read();
   // Reads of single entries. An entry that hangs keeps its last facts; a function without any is `broken`.
-  CarefulReads::Ask function_ask(const PciAddress& address, const std::string& target);
-  CarefulReads::Ask netdev_ask(const std::string& name, const std::string& target);
-  CarefulReads::Ask slow_ask(const std::string& name, int ifindex);
+  CarefulReads::Request function_request(const PciAddress& address, const std::string& target);
+  CarefulReads::Request netdev_request(const std::string& name, const std::string& target);
+  CarefulReads::Request slow_facts_request(const std::string& name, int ifindex);
   /// Reads of PF settings and partition keys.
-  CarefulReads::Ask pkeys_ask(const PciAddress& function, const std::string& rdma_device);
-  CarefulReads::Ask vf_configs_ask(const PciAddress& pf, const NetdevReading& own);
+  CarefulReads::Request pkeys_request(const PciAddress& function, const std::string& rdma_device);
+  CarefulReads::Request vf_configs_request(const PciAddress& pf, const NetdevReading& own);
   /// Counts each hung read, and logs it once for each entry.
   void report_hung(const std::string& what);
-  std::vector<CarefulReads::Ask> slow_asks();
+  std::vector<CarefulReads::Request> slow_facts_requests();
   /// Keeps slow facts of interfaces that are the same as before (ifindex).
-  void keep_late_facts(HostReadings& result) const;
+  void keep_facts_of_late_reads(HostReadings& result) const;
   template <class Change>
   void change_readings(Change change);  // in readings_ and, after its fast part, in the reading in progress
   /// Replaces readings_ by the reading, and updates the inventory.
   void commit();
-  void judge_missing_links(HostReadings& now, bool is_full);
+  void check_missing_links(HostReadings& now, bool is_full);
   /// Slow facts that arrived after their update: combines those of a short time into one update.
   void report_late_facts();
-  NetdevChanges changes_heard() const;
+  NetdevChanges netdev_changes() const;
   InventoryDiff assemble(const std::string& why, const NetdevChanges& changes, bool relisted);
   /// Returns whether an event of interfaces or routes has arrived that no complete reading has covered. Until
   /// then, devices that the host used count as used.
@@ -222,8 +222,8 @@ class HostSource {
   void retry_later();
   /// No event reports that a file has become readable. So unreadable or broken entries are read again after 1
   /// s, then with growing intervals up to a minute.
-  void look_again_later();
-  void arm_ask_again();
+  void schedule_recheck();
+  void arm_poll();
   void note_answer(const PciAddress& pf, TimePoint asked_at);
   void notify_answers();
   void log_unread_settings();  // on a change
@@ -238,16 +238,16 @@ class HostSource {
   std::unique_ptr<Reading> reading_;
   CarefulReads entries_;
   CarefulReads slow_;
-  reactor::Ticket coalesce_, burst_, grace_, late_, retry_, look_again_, ask_again_;
+  reactor::Ticket coalesce_, burst_, grace_, late_, retry_, recheck_, poll_;
   bool has_started_ = false, has_reported_ = false, is_assembly_due_ = false, is_careful_ = false;
   bool is_burst_concluded_ = false;  // the burst already caused an update before its end
   Millis retry_delay_{1000};
-  Millis look_again_delay_{1000};
-  std::set<PciAddress> asked_again_;
-  Millis ask_again_delay_ = kAskAgainMin, ask_again_max_{2000};
+  Millis recheck_delay_{1000};
+  std::set<PciAddress> polled_pfs_;
+  Millis poll_delay_ = kPollIntervalMin, poll_interval_max_{2000};
   // Query times of answers in readings_, of those in the inventory, and of awaited ones.
   std::map<PciAddress, TimePoint> answered_, query_times_;
-  std::map<PciAddress, TimePoint> awaited_;  // since when
+  std::map<PciAddress, TimePoint> queried_at_;  // since when
   std::function<void()> on_answered_;
   std::set<std::string> logged_hung_;
   std::map<PciAddress, std::string> logged_unread_;  // PF -> readings_.settings_unread, as last logged
@@ -256,7 +256,7 @@ class HostSource {
   // the same.
   FunctionRelations missing_before_;
   size_t missing_readings_ = 0;
-  uint64_t readings_begun_ = 0;
+  uint64_t readings_started_ = 0;
   Counters counters_;
 };
 

@@ -46,7 +46,7 @@ void HostSource::on_pci(const Uevent& event) {
   if (known != nullptr && known->physfn) marks_.touched.functions.insert(*known->physfn);
   marks_.touched.functions.insert(*address);
   if (event.action == "remove") {
-    mark_what_hangs_on(*address);
+    mark_dependents(*address);
     return vanish(EraseFunction{*address}, text_of(event));
   }
   mark(text_of(event));
@@ -54,7 +54,7 @@ void HostSource::on_pci(const Uevent& event) {
 
 // The event may concern another function that had the address before; then this one's interfaces still exist.
 // A VF without links is known only from its PF.
-void HostSource::mark_what_hangs_on(const PciAddress& function) {
+void HostSource::mark_dependents(const PciAddress& function) {
   for (const auto& [name, netdev] : readings_.netdevs)
     if (netdev.is_functions_own && netdev.function == function) marks_.touched.netdevs.insert(name);
   const FunctionReading* pf = readings_.functions.find(function);
@@ -64,8 +64,8 @@ void HostSource::mark_what_hangs_on(const PciAddress& function) {
 }
 
 void HostSource::on_net(const Uevent& event) {
-  const std::string given = property(event, "INTERFACE");
-  const std::string name = is_name(given) ? given : std::string(last_component(event.devpath));
+  const std::string event_name = property(event, "INTERFACE");
+  const std::string name = is_name(event_name) ? event_name : std::string(last_component(event.devpath));
   if (!is_name(name)) return;
   marks_.touched.netdevs.insert(name);
   const int ifindex =
@@ -149,38 +149,38 @@ void HostSource::mark(std::string why) {
 }
 
 bool HostSource::apply(const Edit& edit, HostReadings& readings) {
-  if (const auto* gone = std::get_if<EraseFunction>(&edit)) {
-    readings.vdpa_of_function.erase(gone->function);
+  if (const auto* erased = std::get_if<EraseFunction>(&edit)) {
+    readings.vdpa_of_function.erase(erased->function);
     readings.netdevs.erase_if([&](const std::string&, const NetdevReading& netdev) {
-      return netdev.is_functions_own && netdev.function == gone->function;
+      return netdev.is_functions_own && netdev.function == erased->function;
     });
-    readings.rdma_of_function.erase(gone->function);
-    readings.pkeys.erase(gone->function);
-    readings.pkeys_unread.erase(gone->function);
-    readings.enforced.erase(gone->function);
-    readings.settings_unread.erase(gone->function);
-    const FunctionReading* known = readings.functions.find(gone->function);
-    const bool was_there = known != nullptr;
+    readings.rdma_of_function.erase(erased->function);
+    readings.pkeys.erase(erased->function);
+    readings.pkeys_unread.erase(erased->function);
+    readings.enforced.erase(erased->function);
+    readings.settings_unread.erase(erased->function);
+    const FunctionReading* known = readings.functions.find(erased->function);
+    const bool existed = known != nullptr;
     // Its PF's link to it is removed as well, so that the following reading finds no difference.
-    const std::optional<PciAddress> pf = was_there ? known->physfn : std::nullopt;
+    const std::optional<PciAddress> pf = existed ? known->physfn : std::nullopt;
     if (const FunctionReading* owner = pf ? readings.functions.find(*pf) : nullptr;
-        owner != nullptr && owner->vfs.contains(gone->function))
-      readings.functions.at(*pf).vfs.erase(gone->function);
-    if (was_there)
+        owner != nullptr && owner->vfs.contains(erased->function))
+      readings.functions.at(*pf).vfs.erase(erased->function);
+    if (existed)
       for (const PciAddress& partner : std::set<PciAddress>(known->iommu_partners))
         if (readings.functions.contains(partner))
-          readings.functions.at(partner).iommu_partners.erase(gone->function);
-    readings.functions.erase(gone->function);
-    if (was_there) readings.vanished.insert(gone->function);
-    return was_there;
+          readings.functions.at(partner).iommu_partners.erase(erased->function);
+    readings.functions.erase(erased->function);
+    if (existed) readings.vanished.insert(erased->function);
+    return existed;
   }
-  if (const auto* gone = std::get_if<EraseNetdev>(&edit)) {
-    const NetdevReading* known = readings.netdevs.find(gone->name);
-    if (known == nullptr || (gone->ifindex != 0 && known->ifindex != gone->ifindex)) return false;
-    readings.netdevs.erase(gone->name);
-    readings.other_routes.erase(gone->name);
-    readings.learned_routes.erase(gone->name);
-    readings.default_routes.erase(gone->name);  // they go with it; the name may be another's in a moment
+  if (const auto* erased = std::get_if<EraseNetdev>(&edit)) {
+    const NetdevReading* known = readings.netdevs.find(erased->name);
+    if (known == nullptr || (erased->ifindex != 0 && known->ifindex != erased->ifindex)) return false;
+    readings.netdevs.erase(erased->name);
+    readings.other_routes.erase(erased->name);
+    readings.learned_routes.erase(erased->name);
+    readings.default_routes.erase(erased->name);  // they go with it; the name may be another's in a moment
     return true;
   }
   const auto& rename = std::get<RenameNetdev>(edit);
@@ -215,13 +215,13 @@ void HostSource::edit(Edit change) {
 }
 
 // A reading in progress has taken over the earlier marks.
-NetdevChanges HostSource::changes_heard() const {
+NetdevChanges HostSource::netdev_changes() const {
   NetdevChanges out = marks_.changes;
   if (!reading_) return out;
-  const NetdevChanges& taken = reading_->marks.changes;
-  out.left.insert(taken.left.begin(), taken.left.end());
-  out.renamed_to.insert(taken.renamed_to.begin(), taken.renamed_to.end());
-  out.ended.insert(taken.ended.begin(), taken.ended.end());
+  const NetdevChanges& pending = reading_->marks.changes;
+  out.left.insert(pending.left.begin(), pending.left.end());
+  out.renamed_to.insert(pending.renamed_to.begin(), pending.renamed_to.end());
+  out.ended.insert(pending.ended.begin(), pending.ended.end());
   return out;
 }
 
@@ -230,8 +230,8 @@ NetdevChanges HostSource::changes_heard() const {
 void HostSource::vanish(Edit change, const std::string& why) {
   bool may_follow_function = false;
   // An interface often disappears because its function does, and udev's event for that may be late.
-  if (const auto* gone = std::get_if<EraseNetdev>(&change))
-    if (const NetdevReading* netdev = readings_.netdevs.find(gone->name);
+  if (const auto* erased = std::get_if<EraseNetdev>(&change))
+    if (const NetdevReading* netdev = readings_.netdevs.find(erased->name);
         netdev != nullptr && netdev->is_functions_own) {
       may_follow_function = marks_.changes.ended.contains(netdev->ifindex);
       marks_.touched.functions.insert(*netdev->function);
@@ -244,7 +244,7 @@ void HostSource::vanish(Edit change, const std::string& why) {
     is_burst_concluded_ = false;
     burst_ = ports_.scheduler.after(kBurst, [this, why] {
       burst_.reset();
-      if (std::exchange(is_assembly_due_, false)) assemble(why, changes_heard(), false);
+      if (std::exchange(is_assembly_due_, false)) assemble(why, netdev_changes(), false);
     });
   }
   is_assembly_due_ = is_concluded || may_follow_function;

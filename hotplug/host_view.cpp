@@ -196,17 +196,17 @@ class FileHostView final : public HostView {
 
   Result<std::optional<RouteLinks>> route_links() const override {
     if (!is_live_) return HostView::route_links();
-    auto links = ask_route_links();
+    auto links = query_route_links();
     if (!links) return links.error();
     return std::optional(std::move(*links));
   }
 
   Result<LinkProperties> link_properties(int ifindex) const override {
-    return is_live_ ? ask_link_properties(ifindex) : HostView::link_properties(ifindex);
+    return is_live_ ? query_link_properties(ifindex) : HostView::link_properties(ifindex);
   }
 
   Result<std::string> devlink_port(int ifindex) const override {
-    return is_live_ ? ask_devlink_port(ifindex) : HostView::devlink_port(ifindex);
+    return is_live_ ? query_devlink_port(ifindex) : HostView::devlink_port(ifindex);
   }
 
   uint64_t shortages() const override { return shortages_.count(); }

@@ -77,7 +77,7 @@ InventoryDiff diff_inventory(const Inventory& before, const Inventory& now) {
 
 bool is_confirmation(const Inventory& before, const Inventory& now) {
   return before.boot_id == now.boot_id && before.has_udevd == now.has_udevd &&
-         before.asks_pfs == now.asks_pfs && std::ranges::includes(before.vanished, now.vanished) &&
+         before.can_query_pfs == now.can_query_pfs && std::ranges::includes(before.vanished, now.vanished) &&
          diff_inventory(before, now).is_empty();
 }
 
@@ -93,19 +93,19 @@ InventoryDiff InventoryBook::take(const HostReadings& readings, const NetdevChan
   if (readings.are_missing_lasting) missing_use_ = use_by_missing(readings);
   may_use_shrink_ = use == HostUse::kAsRead && !are_mixed_;
   const auto affected = affected_by(readings);
-  keeps_use_ = false;
+  retains_use_ = false;
   remember(readings, changes, affected);
-  auto next = affected ? conclude_some(readings, *affected) : nullptr;
+  auto next = affected ? conclude_affected(readings, *affected) : nullptr;
   if (!next) next = conclude(readings);
   before_ = readings;
   next->boot_id = readings.boot_id;
   next->has_udevd = readings.has_udevd;
-  next->asks_pfs = readings.asks_pfs;
+  next->can_query_pfs = readings.can_query_pfs;
   next->vanished = readings.vanished;
   next->contested_names = find_contested_names(next->devices);
   InventoryDiff diff = diff_inventory(*now_, *next);
   const bool is_same = next->boot_id == now_->boot_id && next->has_udevd == now_->has_udevd &&
-                       next->asks_pfs == now_->asks_pfs && next->vanished == now_->vanished &&
+                       next->can_query_pfs == now_->can_query_pfs && next->vanished == now_->vanished &&
                        next->contested_names == now_->contested_names;
   if (diff.is_empty() && is_same && now_->version > 0) return diff;
   next->version = now_->version + 1;
@@ -115,7 +115,7 @@ InventoryDiff InventoryBook::take(const HostReadings& readings, const NetdevChan
 
 // Returns nullopt for all functions.
 std::optional<InventoryBook::Functions> InventoryBook::affected_by(const HostReadings& readings) const {
-  if (what_ == Conclude::kEverything || now_->version == 0 || has_switches_ || keeps_use_ ||
+  if (scope_ == Conclude::kEverything || now_->version == 0 || has_switches_ || retains_use_ ||
       !recovered_.empty())
     return std::nullopt;
   auto affected = affected_functions(before_, readings);
@@ -130,7 +130,7 @@ std::shared_ptr<Inventory> InventoryBook::conclude(const HostReadings& readings)
   auto former = now_->devices.begin();
   for (HostDevice& device : resolve(readings, sticky_)) {
     std::string id = device.id.text;
-    keep_host_use(device);
+    retain_host_use(device);
     while (former != now_->devices.end() && former->first < id) ++former;
     if (former != now_->devices.end() && former->first == id && former->second == device)
       next->devices.append(former);
@@ -141,12 +141,12 @@ std::shared_ptr<Inventory> InventoryBook::conclude(const HostReadings& readings)
 }
 
 // Returns nullptr if a fact of a PF that VFs inherit has changed, so that more must be derived.
-std::shared_ptr<Inventory> InventoryBook::conclude_some(const HostReadings& readings,
-                                                        const Functions& functions) {
+std::shared_ptr<Inventory> InventoryBook::conclude_affected(const HostReadings& readings,
+                                                            const Functions& functions) {
   Devices fresh;
   for (const PciAddress& address : functions) fresh[address.text()];
-  for (HostDevice& device : resolve_some(readings, sticky_, functions, *now_)) {
-    keep_host_use(device);
+  for (HostDevice& device : resolve_affected(readings, sticky_, functions, *now_)) {
+    retain_host_use(device);
     fresh[device.id.text] = std::move(device);
   }
   if (concerns_vfs(functions, fresh)) return nullptr;
@@ -184,9 +184,9 @@ bool InventoryBook::concerns_vfs(const Functions& functions, const Devices& fres
          });
 }
 
-void InventoryBook::keep_host_use(HostDevice& device) {
+void InventoryBook::retain_host_use(HostDevice& device) {
   if (device.host_use.empty() && !missing_use_.text.empty()) note_missing_use(device);
-  if (!device.host_use.empty() || (may_use_shrink_ && !may_be_here(device))) return;
+  if (!device.host_use.empty() || (may_use_shrink_ && !may_be_present(device))) return;
   const HostDevice* before = now_->find(device.id.text);
   if (before != nullptr) {
     device.host_use = before->host_use;
@@ -194,29 +194,28 @@ void InventoryBook::keep_host_use(HostDevice& device) {
   } else if (are_mixed_) {
     device.host_use = std::string(kUnknownUse) + "interfaces were renamed while they were read";
   }
-  keeps_use_ |= !may_use_shrink_ && !device.host_use.empty();
+  retains_use_ |= !may_use_shrink_ && !device.host_use.empty();
 }
 
 // The device is free only if its own reading proves it: no reading shows how the missing interface is related
 // to it.
 void InventoryBook::note_missing_use(HostDevice& device) {
   const auto is_below = [&](const Netdev& port) { return missing_use_.below.contains(port.kernel_name); };
-  const bool may_be_its_own =
-      device.pci && (device.netdev ? device.misses_ports : is_netdev_elsewhere(device));
-  const bool may_be_above = (device.netdev && !device.netdev->stale && is_below(*device.netdev)) ||
-                            std::any_of(device.other_netdevs.begin(), device.other_netdevs.end(), is_below);
-  if (may_be_its_own || may_be_above) {
+  const bool may_use_own = device.pci && (device.netdev ? device.misses_ports : is_netdev_elsewhere(device));
+  const bool may_use_upper = (device.netdev && !device.netdev->stale && is_below(*device.netdev)) ||
+                             std::any_of(device.other_netdevs.begin(), device.other_netdevs.end(), is_below);
+  if (may_use_own || may_use_upper) {
     device.host_use = missing_use_.text;
   } else if (const HostDevice* before = now_->find(device.id.text)) {
     // It was in use through another interface, which may be the missing one.
     const std::string& use = before->host_use;
     if (!use.starts_with(kUnknownUse) && !use.starts_with("enslaved to ")) device.host_use = use;
   }
-  keeps_use_ |= !device.host_use.empty();
+  retains_use_ |= !device.host_use.empty();
 }
 
 // An interface that is not found, and was not seen to leave, may be in use under another name.
-bool InventoryBook::may_be_here(const HostDevice& device) const {
+bool InventoryBook::may_be_present(const HostDevice& device) const {
   const auto at = device.pci ? sticky_.find(*device.pci) : sticky_.end();
   return at != sticky_.end() && at->second.is_away && at->second.is_unexplained;
 }
@@ -244,9 +243,9 @@ void InventoryBook::rename(const std::string& from, const std::string& to, int i
 void InventoryBook::remember(const HostReadings& readings, const NetdevChanges& changes,
                              const std::optional<Functions>& only) {
   const auto ports = ports_of_functions(readings, only ? &*only : nullptr);
-  const auto remember_it = [&](const FunctionReading& function) {
+  const auto remember_function = [&](const FunctionReading& function) {
     const auto found = ports.find(function.pci);
-    remember_one(function, found == ports.end() ? Ports() : found->second, readings, changes);
+    remember_netdevs(function, found == ports.end() ? Ports() : found->second, readings, changes);
   };
   const auto forget = [&](const PciAddress& address) {
     sticky_.erase(address);
@@ -255,19 +254,19 @@ void InventoryBook::remember(const HostReadings& readings, const NetdevChanges& 
   if (only) {
     for (const PciAddress& address : *only)
       if (const FunctionReading* function = readings.functions.find(address))
-        remember_it(*function);
+        remember_function(*function);
       else
         forget(address);
   } else {
     std::erase_if(sticky_, [&](const auto& entry) { return !readings.functions.contains(entry.first); });
     std::erase_if(in_flux_, [&](const auto& address) { return !readings.functions.contains(address); });
-    for (const auto& [address, function] : readings.functions) remember_it(function);
+    for (const auto& [address, function] : readings.functions) remember_function(function);
   }
   recovered_.clear();
 }
 
-void InventoryBook::remember_one(const FunctionReading& function, const Ports& here,
-                                 const HostReadings& readings, const NetdevChanges& changes) {
+void InventoryBook::remember_netdevs(const FunctionReading& function, const Ports& here,
+                                     const HostReadings& readings, const NetdevChanges& changes) {
   const auto known = sticky_.find(function.pci);
   const StickyNetdev before = known == sticky_.end() ? StickyNetdev{} : known->second;
   if (is_first_away(function, here, changes))
@@ -278,7 +277,7 @@ void InventoryBook::remember_one(const FunctionReading& function, const Ports& h
   // A single interface under its own name is remembered as read, regardless of events.
   const auto now = sticky_.find(function.pci);
   const bool is_plain =
-      now == sticky_.end() || (!now->second.is_away && !now->second.keeps_name &&
+      now == sticky_.end() || (!now->second.is_away && !now->second.has_sticky_name &&
                                !now->second.is_unexplained && now->second.other_ports.empty());
   if (is_plain)
     in_flux_.erase(function.pci);
@@ -347,20 +346,20 @@ void InventoryBook::remember_present(const FunctionReading& function, const Netd
   // A value that could not be read again is kept.
   if (!own.slow && own.ifindex == before.last.ifindex) sticky.last.speed_mbps = before.last.speed_mbps;
 
-  const bool is_another_netdev =
-      is_new || before.driver != sticky.driver || has_ended(before.last, changes) ||
-      before.last.name.empty() ||  // only its RDMA device was known
-      are_different_ports(before.last, sticky.last) || has_port(before.other_ports, own.ifindex);
-  if (is_another_netdev || own.name == before.last.name || changes.renamed_to.contains(own.name)) return;
+  const bool is_replaced = is_new || before.driver != sticky.driver || has_ended(before.last, changes) ||
+                           before.last.name.empty() ||  // only its RDMA device was known
+                           are_different_ports(before.last, sticky.last) ||
+                           has_port(before.other_ports, own.ifindex);
+  if (is_replaced || own.name == before.last.name || changes.renamed_to.contains(own.name)) return;
   const bool is_same_link = own.ifindex == before.last.ifindex;  // a rename here changes nothing else
   const bool is_explained = !before.is_unexplained || (before.is_away && !is_same_link);
   const bool was_away =
-      has_left(before.last, changes) || ((before.is_away || before.keeps_name) && is_explained);
+      has_left(before.last, changes) || ((before.is_away || before.has_sticky_name) && is_explained);
   // Another name without having been seen to leave: the event that explains it may still be on its way,
   // unless events were lost or it has had its time.
   if (!was_away && (!changes.is_complete || before.is_unexplained)) return;
   sticky.last.name = before.last.name;
-  sticky.keeps_name = true;
+  sticky.has_sticky_name = true;
   sticky.is_unexplained = !was_away;
 }
 
@@ -389,7 +388,7 @@ void InventoryBook::remember_absent(const FunctionReading& function, const Netde
   sticky.is_unexplained = may_be_renamed && changes.is_complete && !has_left(sticky.last, changes);
   drop_volatile(sticky.last);
   sticky.is_away = true;
-  sticky.keeps_name = false;
+  sticky.has_sticky_name = false;
 }
 
 }  // namespace sliced::hotplug

@@ -45,7 +45,7 @@ class InventoryBook {
   /// kEverything. Everything is derived the first time, after recover_sticky(), while an interface has a
   /// switch id (any may be a VF's representor), and if a fact of a PF that VFs inherit has changed.
   enum class Conclude { kChanges, kEverything };
-  explicit InventoryBook(Conclude what = Conclude::kChanges) : what_(what) {}
+  explicit InventoryBook(Conclude what = Conclude::kChanges) : scope_(what) {}
 
   /// kMayGrow: newer events exist, so the readings are not the state of one moment. They may add a host use,
   /// but not remove one; the next readings with kAsRead may. The same applies to readings that are mixed
@@ -78,18 +78,18 @@ class InventoryBook {
   // Updates the memory of each function's interfaces, or of those in `only`, before devices are derived.
   void remember(const HostReadings& readings, const NetdevChanges& changes,
                 const std::optional<Functions>& only);
-  void remember_one(const FunctionReading& function, const std::vector<const NetdevReading*>& here,
-                    const HostReadings& readings, const NetdevChanges& changes);
+  void remember_netdevs(const FunctionReading& function, const std::vector<const NetdevReading*>& here,
+                        const HostReadings& readings, const NetdevChanges& changes);
   // A device that equals the former one stays the same object, so that inventories can be compared by
   // pointers.
   std::shared_ptr<Inventory> conclude(const HostReadings& readings);
   // Returns nullptr if a fact of a PF that VFs inherit has changed, so that more must be derived.
-  std::shared_ptr<Inventory> conclude_some(const HostReadings& readings, const Functions& functions);
+  std::shared_ptr<Inventory> conclude_affected(const HostReadings& readings, const Functions& functions);
   using Devices = std::map<std::string, std::optional<HostDevice>>;  // by id; nullopt: removed
   bool concerns_vfs(const Functions& functions, const Devices& fresh) const;
   // Keeps a host use while its interface is not found and was not seen to leave (it may have another name),
   // and while the readings may not remove a use.
-  void keep_host_use(HostDevice& device);
+  void retain_host_use(HostDevice& device);
   // For readings with permanently missing links: the devices that these may use.
   struct MissingUse {
     std::string text;  // "" if there are none
@@ -106,13 +106,13 @@ class InventoryBook {
   bool is_first_away(const FunctionReading& function, const Ports& here, const NetdevChanges& changes) const;
   void remember_other_ports(const FunctionReading& function, const StickyNetdev& before, const Ports& here,
                             const NetdevChanges& changes);
-  bool may_be_here(const HostDevice& device) const;
+  bool may_be_present(const HostDevice& device) const;
 
-  Conclude what_;
+  Conclude scope_;
   InventoryPtr now_ = std::make_shared<const Inventory>();
   HostReadings before_;         // the readings of now_
   bool may_use_shrink_ = true;  // the current readings may remove a host use
-  bool keeps_use_ = false;      // a device keeps a use that the readings do not show
+  bool retains_use_ = false;    // a device keeps a use that the readings do not show
   bool are_mixed_ = false;
   MissingUse missing_use_;
   bool has_switches_ = false;  // an interface has a switch id

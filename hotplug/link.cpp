@@ -20,7 +20,7 @@ constexpr size_t kProcSizeMax = 16 << 20;
 constexpr size_t kLowersMax = 4096;
 constexpr size_t kUdevRecordMax = 64 << 10;
 
-std::vector<std::string_view> words(std::string_view line) {
+std::vector<std::string_view> columns_of(std::string_view line) {
   std::vector<std::string_view> out;
   for (const std::string_view part : split(line, ' '))
     for (const std::string_view word : split(part, '\t'))
@@ -131,7 +131,7 @@ bool has_gateway(std::string_view flags_text) {
 }
 
 // An address as proc/net/route has it: the bytes in network order, printed as a number of this machine.
-std::optional<std::string> bytes_of_word(std::string_view text) {
+std::optional<std::string> decode_route_address(std::string_view text) {
   const auto number = parse_hex(text);
   if (!number || *number > UINT32_MAX) return std::nullopt;
   const auto word = static_cast<uint32_t>(*number);
@@ -249,8 +249,8 @@ SlowFacts read_slow_facts_of_netdev(const HostView& host, std::string_view name)
   // Without a value, phys_* return EOPNOTSUPP and speed returns EINVAL or -1.
   slow.phys_switch_id = lower(read_text(dir, "phys_switch_id", slow.unreadable));
   slow.phys_port_name = read_text(dir, "phys_port_name", slow.unreadable);
-  std::vector<std::string> passed_over;
-  const int ifindex = read_int(dir, "ifindex", passed_over).value_or(0);
+  std::vector<std::string> ignored;
+  const int ifindex = read_int(dir, "ifindex", ignored).value_or(0);
   if (auto port = read_devlink_port(host, ifindex, slow.phys_switch_id, slow.phys_port_name))
     slow.devlink_port = *std::move(port);
   else
@@ -291,7 +291,7 @@ void decode_default_routes4(std::string_view text, std::set<std::string>& names)
   // Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT; the main table only
   std::map<int64_t, std::string_view> best;
   each_line(text, [&](std::string_view line) {
-    const auto columns = words(line);
+    const auto columns = columns_of(line);
     if (columns.size() < 8 || !is_zeros(columns[1]) || !is_zeros(columns[7]) || !is_usable_route(columns[3]))
       return;
     best.try_emplace(parse_int(columns[6]).value_or(0), columns[0]);
@@ -305,7 +305,7 @@ void decode_default_routes6(std::string_view text, std::set<std::string>& names)
   constexpr uint64_t kByAdvertisement = 0x40000;  // RTF_ADDRCONF
   std::map<std::pair<uint64_t, int>, std::set<std::string_view>> best;
   each_line(text, [&](std::string_view line) {
-    const auto columns = words(line);
+    const auto columns = columns_of(line);
     if (columns.size() < 10 || !is_zeros(columns[0]) || columns[1] != "00" || !is_usable_route(columns[8]))
       return;
     if (columns[9] == "lo") return;
@@ -322,9 +322,9 @@ void decode_default_routes6(std::string_view text, std::set<std::string>& names)
 void decode_other_routes4(std::string_view text, std::set<std::string>& names) {
   SubnetRoutes routes;
   each_line(text, [&](std::string_view line) {
-    const auto columns = words(line);
+    const auto columns = columns_of(line);
     if (columns.size() < 8 || !is_usable_route(columns[3])) return;
-    const auto destination = bytes_of_word(columns[1]), mask = bytes_of_word(columns[7]);
+    const auto destination = decode_route_address(columns[1]), mask = decode_route_address(columns[7]);
     if (!destination || !mask) return;
     uint8_t length = 0;
     for (const char byte : *mask)
@@ -338,7 +338,7 @@ void decode_other_routes4(std::string_view text, std::set<std::string>& names) {
 void decode_other_routes6(std::string_view text, std::set<std::string>& names) {
   SubnetRoutes routes;
   each_line(text, [&](std::string_view line) {
-    const auto columns = words(line);
+    const auto columns = columns_of(line);
     if (columns.size() < 10 || !is_usable_route(columns[8]) || columns[9] == "lo") return;
     const auto length = parse_hex(columns[1]);
     std::string destination;
@@ -359,7 +359,7 @@ void read_vlans(const HostView& host, HostReadings& readings) {
 }
 
 void keep_default_routes(const HostReadings& before, HostReadings& now) {
-  const auto kept = [&](const std::set<std::string>& names) {
+  const auto with_renamed = [&](const std::set<std::string>& names) {
     std::set<int> links;
     for (const std::string& name : names)
       if (const NetdevReading* netdev = before.netdevs.find(name)) links.insert(netdev->ifindex);
@@ -368,9 +368,9 @@ void keep_default_routes(const HostReadings& before, HostReadings& now) {
       if (links.contains(netdev.ifindex)) out.insert(name);
     return out;
   };
-  now.default_routes = kept(before.default_routes);
-  now.other_routes = kept(before.other_routes);
-  now.learned_routes = kept(before.learned_routes);
+  now.default_routes = with_renamed(before.default_routes);
+  now.other_routes = with_renamed(before.other_routes);
+  now.learned_routes = with_renamed(before.learned_routes);
   now.are_routes_unknown = before.are_routes_unknown;
   now.were_routes_read = before.were_routes_read;
 }

@@ -47,7 +47,7 @@ struct Record {
   std::string_view payload;
 };
 template <class Header>
-std::optional<Record<Header>> take_record(std::string_view& bytes, size_t (*length_of)(const Header&)) {
+std::optional<Record<Header>> next_record(std::string_view& bytes, size_t (*length_of)(const Header&)) {
   const auto header = peek<Header>(bytes);
   if (!header) return std::nullopt;
   const size_t length = length_of(*header);
@@ -57,18 +57,18 @@ std::optional<Record<Header>> take_record(std::string_view& bytes, size_t (*leng
   return record;
 }
 
-auto take_message(std::string_view& bytes) {
-  return take_record<nlmsghdr>(bytes, [](const nlmsghdr& header) { return size_t{header.nlmsg_len}; });
+auto next_message(std::string_view& bytes) {
+  return next_record<nlmsghdr>(bytes, [](const nlmsghdr& header) { return size_t{header.nlmsg_len}; });
 }
-auto take_attribute(std::string_view& bytes) {
-  return take_record<nlattr>(bytes, [](const nlattr& header) { return size_t{header.nla_len}; });
+auto next_attribute(std::string_view& bytes) {
+  return next_record<nlattr>(bytes, [](const nlattr& header) { return size_t{header.nla_len}; });
 }
 
 // Calls on_attribute(type, payload); false when a length leads outside.
 template <class OnAttribute>
 bool each_attribute(std::string_view bytes, OnAttribute on_attribute) {
   while (bytes.size() >= sizeof(nlattr)) {
-    const auto attribute = take_attribute(bytes);
+    const auto attribute = next_attribute(bytes);
     if (!attribute) return false;
     on_attribute(static_cast<uint16_t>(attribute->header.nla_type & NLA_TYPE_MASK), attribute->payload);
   }
@@ -309,7 +309,7 @@ std::optional<std::string_view> take_vf_list(std::string_view& bytes) {
     const size_t size = bytes.size() - rest.size();
     if (size % kWrap == aligned(header->nla_len) % kWrap) end = size;
     const auto entry = peek<nlattr>(rest);
-    if (!entry || (entry->nla_type & NLA_TYPE_MASK) != IFLA_VF_INFO || !take_attribute(rest)) break;
+    if (!entry || (entry->nla_type & NLA_TYPE_MASK) != IFLA_VF_INFO || !next_attribute(rest)) break;
   }
   if (!end) return std::nullopt;
   const std::string_view list = bytes.substr(0, *end).substr(sizeof(nlattr));
@@ -332,7 +332,7 @@ Result<Unit> decode_vfs_of_link(std::string_view payload, std::map<int, VfConfig
       each_attribute(*list, [&](uint16_t, std::string_view vf) { decode_vf(vf, configs); });
       continue;
     }
-    const auto attribute = take_attribute(rest);
+    const auto attribute = next_attribute(rest);
     if (!attribute) return invalid("an attribute's length leads outside its message");
     if (type == IFLA_NUM_VF) count = peek<uint32_t>(attribute->payload);
   }
@@ -433,7 +433,7 @@ template <class OnMessage>
 Result<bool> each_answer(std::string_view datagram, uint16_t type, const char* request,
                          OnMessage on_message) {
   while (datagram.size() >= sizeof(nlmsghdr)) {
-    const auto message = take_message(datagram);
+    const auto message = next_message(datagram);
     if (!message) return invalid("a message's length leads outside its datagram");
     if ((message->header.nlmsg_flags & NLM_F_DUMP_INTR) != 0)
       return Error{Errc::kBusy, std::string("netlink: ") + request + ": the dump changed while it was read"};
@@ -469,7 +469,7 @@ std::string encode_dump(uint16_t type, uint32_t sequence, const Body& body) {
 Result<std::vector<HostEvent>> decode_link_events(std::string_view datagram) {
   std::vector<HostEvent> events;
   while (datagram.size() >= sizeof(nlmsghdr)) {
-    const auto message = take_message(datagram);
+    const auto message = next_message(datagram);
     if (!message) return invalid("a message's length leads outside its datagram");
     bool ok = true;
     switch (message->header.nlmsg_type) {
@@ -502,7 +502,7 @@ Result<std::vector<HostEvent>> decode_link_events(std::string_view datagram) {
 Result<std::map<int, VfConfig>> decode_vf_configs(std::string_view datagram) {
   std::map<int, VfConfig> configs;
   while (datagram.size() >= sizeof(nlmsghdr)) {
-    const auto message = take_message(datagram);
+    const auto message = next_message(datagram);
     if (!message) return invalid("a message's length leads outside its datagram");
     if (message->header.nlmsg_type == NLMSG_ERROR) return kernel_error("RTM_GETLINK", message->payload);
     if (message->header.nlmsg_type != RTM_NEWLINK) continue;
@@ -606,12 +606,12 @@ Result<std::set<int>> decode_route_of_address(std::string_view datagram) {
 }
 
 std::set<int> learned_links(const std::vector<DefaultRoute>& routes) {
-  std::set<int> links, set_otherwise;
+  std::set<int> links, other_links;
   for (const DefaultRoute& route : routes) {
     const bool is_learned = route.protocol == RTPROT_DHCP || route.protocol == RTPROT_RA;
-    (is_learned ? links : set_otherwise).insert(route.links.begin(), route.links.end());
+    (is_learned ? links : other_links).insert(route.links.begin(), route.links.end());
   }
-  for (const int link : set_otherwise) links.erase(link);
+  for (const int link : other_links) links.erase(link);
   return links;
 }
 

@@ -45,13 +45,17 @@ bool keep_wanted_routes_only(int fd) {
   constexpr uint32_t kDstLen = sizeof(nlmsghdr) + offsetof(rtmsg, rtm_dst_len);
   constexpr uint32_t kAttributes = NLMSG_ALIGN(sizeof(nlmsghdr)) + NLMSG_ALIGN(sizeof(rtmsg));
   constexpr auto kFindAttribute = static_cast<uint32_t>(SKF_AD_OFF + SKF_AD_NLATTR);
-  const uint32_t fresh = htons(RTM_NEWROUTE), gone = htons(RTM_DELROUTE);
+  const uint32_t fresh = htons(RTM_NEWROUTE), deleted = htons(RTM_DELROUTE);
   std::vector<sock_filter> program{
-      BPF_STMT(BPF_LD | BPF_H | BPF_ABS, kType),       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, fresh, 5, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, gone, 0, 2),  // neither: passed
-      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, kDstLen),     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),           BPF_STMT(BPF_RET | BPF_K, 0),
-      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, kDstLen),     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1),
+      BPF_STMT(BPF_LD | BPF_H | BPF_ABS, kType),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, fresh, 5, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, deleted, 0, 2),  // neither: passed
+      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, kDstLen),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+      BPF_STMT(BPF_RET | BPF_K, 0),
+      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, kDstLen),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
   };
   for (const uint32_t attribute : {RTA_GATEWAY, RTA_VIA, RTA_MULTIPATH, RTA_NH_ID}) {
@@ -78,7 +82,7 @@ class NetlinkMonitor final : public EventSource {
     if (!socket) return errno_error("socket");
     if (auto bound = bind(socket.get()); !bound) return bound;
     auto opened = Datagrams::open(loop_, std::move(socket), kDatagramSizeMax,
-                                  {[this](const Datagram& datagram) { take(datagram); },
+                                  {[this](const Datagram& datagram) { handle(datagram); },
                                    [this] { on_event_(Overflow{"netlink: ENOBUFS"}); }});
     if (!opened) return opened.error();
     datagrams_ = std::move(*opened);
@@ -104,7 +108,7 @@ class NetlinkMonitor final : public EventSource {
     return Unit{};
   }
 
-  void take(const Datagram& datagram) {
+  void handle(const Datagram& datagram) {
     if (!is_from_kernel(datagram)) return;
     if (datagram.is_cut) return on_event_(Overflow{"netlink: datagram cut"});
     auto events = decode_link_events(datagram.bytes);

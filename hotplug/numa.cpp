@@ -54,8 +54,8 @@ std::optional<int64_t> package_of(const HostView& host, const std::string& node_
 std::vector<int64_t> distances_of(const HostView& host, const std::string& node_dir, bool& is_complete) {
   std::vector<int64_t> out;
   const std::string text = value_of(host.read(node_dir + "/distance"), is_complete);
-  for (const std::string_view word : split(text, ' '))
-    if (const auto distance = parse_int(word)) out.push_back(*distance);
+  for (const std::string_view token : split(text, ' '))
+    if (const auto distance = parse_int(token)) out.push_back(*distance);
   return out;
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kFunctions = "sys/bus/pci/devices/";
 
-enum class Look { kDone, kNotNetwork, kGone, kHalf };
+enum class ReadOutcome { kDone, kNotNetwork, kGone, kHalf };
 
 // "0x8086" -> "8086".
 std::string read_id(const HostDir& dir, std::string_view name, std::vector<std::string>& unreadable) {
@@ -25,27 +25,27 @@ std::string read_id(const HostDir& dir, std::string_view name, std::vector<std::
   return "";
 }
 
-bool looks_like_network_without_class(const HostDir& dir) {
+bool looks_like_network_function(const HostDir& dir) {
   const auto names = dir.list();
   const auto has = [&](const char* name) { return std::binary_search(names->begin(), names->end(), name); };
   return names && (has("net") || has("physfn") || has("sriov_totalvfs"));
 }
 
 // PCI class 02xxxx: network controllers, InfiniBand (0207) among them.
-Look look_at_class(const HostDir& dir, FunctionReading& function) {
+ReadOutcome check_class(const HostDir& dir, FunctionReading& function) {
   const auto text = dir.read("class");
   if (text) {
     const auto code = text->starts_with("0x") ? parse_hex(std::string_view(*text).substr(2)) : std::nullopt;
-    return code && *code >> 16 == 0x02 ? Look::kDone : Look::kNotNetwork;
+    return code && *code >> 16 == 0x02 ? ReadOutcome::kDone : ReadOutcome::kNotNetwork;
   }
   if (text.error().code != Errc::kNotFound) {
     // It is neither known to be a network function nor another one.
     function.unreadable.push_back(unreadable_note("class", text.error()));
-    return looks_like_network_without_class(dir) ? Look::kDone : Look::kNotNetwork;
+    return looks_like_network_function(dir) ? ReadOutcome::kDone : ReadOutcome::kNotNetwork;
   }
   const auto names = dir.list();
-  if (!names || names->empty()) return Look::kGone;
-  return looks_like_network_without_class(dir) ? Look::kDone : Look::kNotNetwork;
+  if (!names || names->empty()) return ReadOutcome::kGone;
+  return looks_like_network_function(dir) ? ReadOutcome::kDone : ReadOutcome::kNotNetwork;
 }
 
 void read_virtfn_links(const HostDir& dir, FunctionReading& function) {
@@ -101,16 +101,16 @@ void read_iommu_group(const HostView& host, const HostDir& dir, FunctionReading&
 
 int routing_id(const PciAddress& at) { return at.bus << 8 | at.device << 3 | at.function; }
 
-Look read_once(const HostView& host, FunctionReading& function) {
+ReadOutcome read_once(const HostView& host, FunctionReading& function) {
   const auto opened = host.open_dir(std::string(kFunctions) + function.pci.text());
   if (!opened) {
-    if (opened.error().code == Errc::kNotFound) return Look::kGone;
+    if (opened.error().code == Errc::kNotFound) return ReadOutcome::kGone;
     function.broken = unreadable_note("unreadable", opened.error());
-    return Look::kDone;
+    return ReadOutcome::kDone;
   }
   const HostDir& dir = **opened;
   auto& unreadable = function.unreadable;
-  if (const Look look = look_at_class(dir, function); look != Look::kDone) return look;
+  if (const ReadOutcome outcome = check_class(dir, function); outcome != ReadOutcome::kDone) return outcome;
 
   const std::string physfn = read_link_name(dir, "physfn", unreadable);
   if (!physfn.empty()) {
@@ -143,7 +143,7 @@ Look read_once(const HostView& host, FunctionReading& function) {
   function.product = read_id(dir, "device", unreadable);
   function.vendor = read_id(dir, "vendor", unreadable);
   const bool has_identity = !function.vendor.empty() && !function.product.empty();
-  return has_identity || !unreadable.empty() ? Look::kDone : Look::kHalf;
+  return has_identity || !unreadable.empty() ? ReadOutcome::kDone : ReadOutcome::kHalf;
 }
 
 // aa:bb:cc:dd:ee:ff:00:11
@@ -216,8 +216,8 @@ Result<std::vector<std::string>> read_pkeys(const HostView& host, const std::str
       if (!key || *key > 0xffff)
         return Error{Errc::kInvalid, port + "/pkeys/" + std::to_string(entry) + ": " + in_quotes(*text, 32) +
                                          " is not a partition key"};
-      std::string word = "0x" + hex(*key, 4);
-      if (*key != 0 && std::find(out.begin(), out.end(), word) == out.end()) out.push_back(std::move(word));
+      std::string pkey = "0x" + hex(*key, 4);
+      if (*key != 0 && std::find(out.begin(), out.end(), pkey) == out.end()) out.push_back(std::move(pkey));
     }
   }
   return out;
@@ -294,16 +294,16 @@ std::optional<FunctionReading> read_function(const HostView& host, const PciAddr
   for (int tries = 0;; ++tries) {
     function = FunctionReading{.pci = address, .pcie_root = pcie_root_of(link_target)};
     switch (read_once(host, function)) {
-      case Look::kDone:
+      case ReadOutcome::kDone:
         // A failed read may succeed a moment later (no memory, no descriptors).
         if (tries == 0 && (!function.unreadable.empty() || !function.broken.empty())) break;
         return function;
-      case Look::kNotNetwork:
+      case ReadOutcome::kNotNetwork:
         return std::nullopt;
-      case Look::kGone:
+      case ReadOutcome::kGone:
         if (tries > 0) return std::nullopt;
         break;
-      case Look::kHalf:
+      case ReadOutcome::kHalf:
         if (tries == 0) break;
         function.broken = "vendor or device: ENOENT twice (the function is appearing or vanishing)";
         return function;

@@ -153,7 +153,7 @@ struct HostReadings {
   std::map<PciAddress, std::string> settings_unread;
   std::set<PciAddress> vanished;  // see Inventory
   // see Inventory.
-  bool has_udevd = false, asks_pfs = false;
+  bool has_udevd = false, can_query_pfs = false;
   /// For the log, which contains each once while it lasts.
   std::vector<std::string> problems;
   /// A directory could not be listed (no descriptors, no memory, EIO). Missing entries may exist, so no

@@ -14,7 +14,7 @@ namespace {
 constexpr int kLoopback = 772;  // ARPHRD_LOOPBACK
 
 // Removes digits from the front and returns their value; -1 without digits or with too many.
-int take_number(std::string_view& text) {
+int parse_number(std::string_view& text) {
   size_t length = 0;
   while (length < text.size() && text[length] >= '0' && text[length] <= '9') ++length;
   const auto value = length <= 6 ? parse_int(text.substr(0, length)) : std::nullopt;
@@ -23,7 +23,7 @@ int take_number(std::string_view& text) {
   return static_cast<int>(*value);
 }
 
-bool take(std::string_view& text, std::string_view prefix) {
+bool strip_prefix(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return false;
   text.remove_prefix(prefix.size());
   return true;
@@ -47,7 +47,7 @@ PortFacts port_facts_of(const NetdevReading& netdev) {
 
 // A lower rank is more likely to be the function's own: the uplink by name, then a name without a port, then
 // the oldest.
-auto own_rank(const PortFacts& port) {
+auto port_rank(const PortFacts& port) {
   int rank = 2;
   if (decode_port_name(port.port_name).kind == PortName::Kind::kUplink)
     rank = 0;
@@ -58,7 +58,7 @@ auto own_rank(const PortFacts& port) {
 }
 
 // Drivers whose functions have several ports with consecutive numbers: a missing one is in another namespace.
-bool numbers_its_ports(std::string_view driver) {
+bool has_numbered_ports(std::string_view driver) {
   return driver == "mlx4_core" || driver == "cxgb4" || driver == "nfp";
 }
 
@@ -83,7 +83,7 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& from) 
   to.insert(to.end(), from.begin(), from.end());
 }
 
-void take_vdpa(HostDevice& device, const std::vector<VdpaDevice>& all) {
+void add_vdpa(HostDevice& device, const std::vector<VdpaDevice>& all) {
   if (all.empty()) return;
   device.vdpa = all.front();
   device.other_vdpas.assign(all.begin() + 1, all.end());
@@ -99,20 +99,20 @@ class Resolver {
 
   std::vector<HostDevice> run() {
     for (const auto& [address, reading] : readings_.functions) add_function(reading);
-    std::set<std::string_view> taken;
+    std::set<std::string_view> listed;
     for (const auto& [address, ports] : ports_)
-      for (const NetdevReading* port : ports) taken.insert(port->name);
+      for (const NetdevReading* port : ports) listed.insert(port->name);
     for (const auto& [name, reading] : readings_.netdevs)
       if (!reading.auxiliary.empty())
         add_scalable_function(reading.auxiliary, reading.sf_number, &reading);
-      else if (!taken.contains(name) && name != "lo" && reading.link_type != kLoopback)
+      else if (!listed.contains(name) && name != "lo" && reading.link_type != kLoopback)
         add_link(reading);
     for (const auto& [auxiliary, number] : readings_.auxiliaries)
       if (!added_.contains(auxiliary)) add_scalable_function(auxiliary, number, nullptr);
     relate_to_pfs();
     relate_representors();
     note_host_use();
-    return take_devices();
+    return move_devices();
   }
 
   std::vector<HostDevice> run(const std::set<PciAddress>& only) {
@@ -120,7 +120,7 @@ class Resolver {
       if (const FunctionReading* reading = readings_.functions.find(address)) add_function(*reading);
     relate_to_pfs();
     if (!devices_.empty()) note_host_use();
-    return take_devices();
+    return move_devices();
   }
 
  private:
@@ -141,7 +141,7 @@ class Resolver {
     device.iommu_partners = reading.iommu_partners;
     take_numa_node(device, reading.numa_node);
     if (const auto at = readings_.vdpa_of_function.find(reading.pci); at != readings_.vdpa_of_function.end())
-      take_vdpa(device, at->second);
+      add_vdpa(device, at->second);
     device.pcie_root = reading.pcie_root;
     device.total_vfs = reading.total_vfs;
     device.num_vfs = reading.num_vfs;
@@ -155,7 +155,7 @@ class Resolver {
       device.enforced = at->second;
       if (is_address_set(at->second.mac)) device.admin_mac = at->second.mac;
     }
-    if (device.type == DeviceType::kNic) take_for_vf(device, reading);
+    if (device.type == DeviceType::kNic) add_vf_facts(device, reading);
     add_own_netdev(device);
     devices_[device.id.text] = std::move(device);
   }
@@ -170,7 +170,7 @@ class Resolver {
 
   // The kernel removes a VF's links before its driver releases it, which may take seconds, and creates them
   // after the new function's uevent (drivers/pci/iov.c).
-  void take_for_vf(HostDevice& device, const FunctionReading& reading) {
+  void add_vf_facts(HostDevice& device, const FunctionReading& reading) {
     if (!pfs_) {
       pfs_.emplace();
       for (const auto& [pci, other] : readings_.functions)
@@ -214,12 +214,12 @@ class Resolver {
         device.pkeys = sticky->second.pkeys;
       }
     } else if (!here.empty()) {
-      take_netdev(device, *here.front());
+      set_netdev(device, *here.front());
       here.erase(here.begin());
-      if (sticky != sticky_.end() && sticky->second.keeps_name)
+      if (sticky != sticky_.end() && sticky->second.has_sticky_name)
         device.netdev->name = sticky->second.last.name;
     }
-    for (const NetdevReading* port : here) take_other_netdev(device, *port);
+    for (const NetdevReading* port : here) add_other_netdev(device, *port);
     if (sticky != sticky_.end())
       for (const Netdev& port : sticky->second.other_ports)
         if (port.stale) device.other_netdevs.push_back(port);
@@ -232,7 +232,7 @@ class Resolver {
   }
 
   void note_missing_ports(HostDevice& device) const {
-    if (!numbers_its_ports(device.driver)) return;
+    if (!has_numbered_ports(device.driver)) return;
     std::vector<const Netdev*> ports;
     if (device.netdev) ports.push_back(&*device.netdev);
     for (const Netdev& port : device.other_netdevs) ports.push_back(&port);
@@ -273,12 +273,12 @@ class Resolver {
     if (device.broken.empty()) device.broken = reading.broken;
   }
 
-  void take_other_netdev(HostDevice& device, const NetdevReading& reading) {
+  void add_other_netdev(HostDevice& device, const NetdevReading& reading) {
     device.other_netdevs.push_back(to_netdev(reading));
     note_faults(device, reading);
   }
 
-  void take_netdev(HostDevice& device, const NetdevReading& reading) {
+  void set_netdev(HostDevice& device, const NetdevReading& reading) {
     device.netdev = to_netdev(reading);
     note_faults(device, reading);
     if (!device.rdma_device.empty()) return;
@@ -303,7 +303,7 @@ class Resolver {
     } else if (reading.devtype == "openvswitch") {
       device.bridge_type = "ovs";
     }
-    take_netdev(device, reading);
+    set_netdev(device, reading);
     devices_[device.id.text] = std::move(device);
   }
 
@@ -324,24 +324,24 @@ class Resolver {
       device.rdma_device = rdma->second;
     if (const auto vdpa = readings_.vdpa_of_auxiliary.find(auxiliary);
         vdpa != readings_.vdpa_of_auxiliary.end())
-      take_vdpa(device, vdpa->second);
+      add_vdpa(device, vdpa->second);
     if (netdev != nullptr)
-      take_netdev(device, *netdev);
+      set_netdev(device, *netdev);
     else if (readings_.without_ethernet.contains(auxiliary))
       device.unreadable.push_back(kWithoutEthernet);
     devices_[device.id.text] = std::move(device);
   }
 
   std::string parent_of_vlan(const NetdevReading& reading) {
-    const bool is_told = reading.lowers.size() == 1;
-    if (is_told && reading.lowers[0].ifindex != 0)
+    const bool is_reported = reading.lowers.size() == 1;
+    if (is_reported && reading.lowers[0].ifindex != 0)
       return name_of(reading.lowers[0].name, reading.lowers[0].ifindex);
     const auto vlan = readings_.vlans.find(reading.name);
     if (vlan != readings_.vlans.end()) return vlan->second.parent;
-    return is_told ? reading.lowers[0].name : "";
+    return is_reported ? reading.lowers[0].name : "";
   }
 
-  std::vector<HostDevice> take_devices() {
+  std::vector<HostDevice> move_devices() {
     std::vector<HostDevice> out;
     out.reserve(devices_.size());
     for (auto& [id, device] : devices_) out.push_back(std::move(device));
@@ -560,9 +560,9 @@ std::map<std::string, std::set<std::string>> upper_links(const HostReadings& rea
   for (const auto& [name, vlan] : readings.vlans) {
     const NetdevReading* netdev = readings.netdevs.find(name);
     if (netdev == nullptr) continue;
-    const bool is_told = std::any_of(netdev->lowers.begin(), netdev->lowers.end(),
-                                     [](const LinkReference& lower) { return lower.ifindex != 0; });
-    if (!is_told) uppers[vlan.parent].insert(name);
+    const bool is_reported = std::any_of(netdev->lowers.begin(), netdev->lowers.end(),
+                                         [](const LinkReference& lower) { return lower.ifindex != 0; });
+    if (!is_reported) uppers[vlan.parent].insert(name);
   }
   return uppers;
 }
@@ -571,45 +571,46 @@ std::vector<HostDevice> resolve(const HostReadings& readings, const StickyNetdev
   return Resolver(readings, sticky).run();
 }
 
-std::vector<HostDevice> resolve_some(const HostReadings& readings, const StickyNetdevs& sticky,
-                                     const std::set<PciAddress>& functions, const Inventory& former) {
+std::vector<HostDevice> resolve_affected(const HostReadings& readings, const StickyNetdevs& sticky,
+                                         const std::set<PciAddress>& functions, const Inventory& former) {
   return Resolver(readings, sticky, functions, former).run(functions);
 }
 
 bool is_same_for_vfs(const HostDevice* before, const HostDevice* now) {
   if (before == nullptr || now == nullptr) return before == now;
-  const auto told = [](const HostDevice& pf) {
+  const auto shared_facts = [](const HostDevice& pf) {
     return std::make_tuple(std::string_view(pf.product), pf.numa_node, pf.netdev.has_value(),
                            pf.netdev ? std::string_view(pf.netdev->name) : std::string_view(),
                            pf.netdev ? pf.netdev->link_type : std::nullopt,
                            pf.netdev ? pf.netdev->alternative_names : std::vector<std::string>());
   };
-  return told(*before) == told(*now);
+  return shared_facts(*before) == shared_facts(*now);
 }
 
 PortName decode_port_name(std::string_view text) {
   const std::string_view whole = text;
   PortName port;
-  if (take(text, "c")) {
+  if (strip_prefix(text, "c")) {
     // A port of another controller's function (on a DPU) is ignored.
-    if (take_number(text) != 0) return port;
+    if (parse_number(text) != 0) return port;
   }
-  if (take(text, "pf")) {
-    const int pf = take_number(text);
-    const auto kind = take(text, "sf") ? PortName::Kind::kSf : PortName::Kind::kVf;
-    const int number = pf >= 0 && (kind == PortName::Kind::kSf || take(text, "vf")) ? take_number(text) : -1;
+  if (strip_prefix(text, "pf")) {
+    const int pf = parse_number(text);
+    const auto kind = strip_prefix(text, "sf") ? PortName::Kind::kSf : PortName::Kind::kVf;
+    const int number =
+        pf >= 0 && (kind == PortName::Kind::kSf || strip_prefix(text, "vf")) ? parse_number(text) : -1;
     if (number >= 0 && text.empty()) port = {kind, pf, number};
     return port;
   }
-  if (text.size() == whole.size() && take(text, "p")) {
-    if (take_number(text) < 0) return port;
+  if (text.size() == whole.size() && strip_prefix(text, "p")) {
+    if (parse_number(text) < 0) return port;
     // "p0pf0vf0" of sfc (efx_ef100_rep_get_phys_port_name() in drivers/net/ethernet/sfc/ef100_rep.c).
     if (text.starts_with("pf")) return decode_port_name(text);
-    if (take(text, "s") && take_number(text) < 0) return port;
+    if (strip_prefix(text, "s") && parse_number(text) < 0) return port;
     if (text.empty()) port.kind = PortName::Kind::kUplink;
     return port;
   }
-  const int vf = take_number(text);
+  const int vf = parse_number(text);
   if (vf >= 0 && text.empty() && !whole.starts_with("c")) port = {PortName::Kind::kVf, -1, vf};
   return port;
 }
@@ -632,24 +633,24 @@ std::string_view port_flavour(std::string_view port_name, std::string_view switc
       break;
   }
   // Ports of another host's functions, and "pf0hpf" of older drivers.
-  if (take(port_name, "c") && take_number(port_name) < 0) return "";
-  if (!take(port_name, "pf") || take_number(port_name) < 0) return "";
-  if (take(port_name, "vf")) return take_number(port_name) >= 0 && port_name.empty() ? "pcivf" : "";
-  if (take(port_name, "sf")) return take_number(port_name) >= 0 && port_name.empty() ? "pcisf" : "";
+  if (strip_prefix(port_name, "c") && parse_number(port_name) < 0) return "";
+  if (!strip_prefix(port_name, "pf") || parse_number(port_name) < 0) return "";
+  if (strip_prefix(port_name, "vf")) return parse_number(port_name) >= 0 && port_name.empty() ? "pcivf" : "";
+  if (strip_prefix(port_name, "sf")) return parse_number(port_name) >= 0 && port_name.empty() ? "pcisf" : "";
   return port_name.empty() || port_name == "hpf" ? "pcipf" : "";
 }
 
 bool is_representor(const PortFacts& port) {
   // "pf0hpf", "c1pf0vf1": other functions' names of devlink (net/devlink/port.c).
   std::string_view rest = port.port_name;
-  const bool is_functions =
-      take(rest, "pf") || (take(rest, "c") && take_number(rest) >= 0 && rest.starts_with("pf"));
+  const bool is_functions = strip_prefix(rest, "pf") ||
+                            (strip_prefix(rest, "c") && parse_number(rest) >= 0 && rest.starts_with("pf"));
   if (is_functions || represents_function(port)) return true;
   return !port.switch_id.empty() && !port.port_name.empty() &&
          decode_port_name(port.port_name).kind != PortName::Kind::kUplink;
 }
 
-bool is_before(const PortFacts& a, const PortFacts& b) { return own_rank(a) < own_rank(b); }
+bool is_before(const PortFacts& a, const PortFacts& b) { return port_rank(a) < port_rank(b); }
 
 FunctionPorts ports_of_functions(const HostReadings& readings, const std::set<PciAddress>* only) {
   FunctionPorts out;

@@ -19,7 +19,7 @@ struct StickyNetdev {
   std::vector<std::string> pkeys;   // of that RDMA device
   std::string driver;               // at that time: with another driver the function has no such netdev
   bool is_away = false;             // it left our namespace while its function stayed
-  bool keeps_name = false;          // it returned under another name, and was not renamed here since
+  bool has_sticky_name = false;     // it returned under another name, and was not renamed here since
   bool is_unexplained = false;      // with either: it was not seen to leave; the next readings decide
   std::vector<Netdev> other_ports;  // its other ports; those in another namespace are stale
   bool operator==(const StickyNetdev&) const = default;
@@ -33,8 +33,8 @@ std::vector<HostDevice> resolve(const HostReadings& readings, const StickyNetdev
 /// The same for these functions only, without those that do not exist. Requires: `former` contains the
 /// devices of all functions, those that are not in `functions` are unchanged, and no interface has a switch
 /// id.
-std::vector<HostDevice> resolve_some(const HostReadings& readings, const StickyNetdevs& sticky,
-                                     const std::set<PciAddress>& functions, const Inventory& former);
+std::vector<HostDevice> resolve_affected(const HostReadings& readings, const StickyNetdevs& sticky,
+                                         const std::set<PciAddress>& functions, const Inventory& former);
 
 /// Returns whether the facts of a PF that its VFs inherit are equal. nullptr: no such device.
 bool is_same_for_vfs(const HostDevice* before, const HostDevice* now);

@@ -119,8 +119,8 @@ void read_vdpa(const HostView& host, HostReadings& readings) {
     else if (const auto function = function_of_vdpa(name, target))
       readings.vdpa_of_function[*function].push_back(read_vdpa_device(host, name));
   }
-  for (auto& [owner, devices] : readings.vdpa_of_auxiliary) std::ranges::sort(devices, is_vdpa_before);
-  for (auto& [owner, devices] : readings.vdpa_of_function) std::ranges::sort(devices, is_vdpa_before);
+  for (auto& [owner, devices] : readings.vdpa_of_auxiliary) std::ranges::sort(devices, sorts_before);
+  for (auto& [owner, devices] : readings.vdpa_of_function) std::ranges::sort(devices, sorts_before);
 }
 
 // "0000:03:00.0/infiniband/mlx5_0" belongs to its function; a soft one names its interface.
@@ -223,10 +223,10 @@ void reread_uppers(const HostView& host, const std::string& name, HostReadings& 
     if (!entry.starts_with("upper_")) continue;
     const std::string upper = entry.substr(6);
     const NetdevReading* known = readings.netdevs.find(upper);
-    const bool is_told =
+    const bool is_reported =
         known != nullptr && std::any_of(known->lowers.begin(), known->lowers.end(),
                                         [&](const LinkReference& lower) { return lower.ifindex == ifindex; });
-    if (!is_told) reread_netdev(host, upper, readings);
+    if (!is_reported) reread_netdev(host, upper, readings);
   }
 }
 

@@ -7,8 +7,8 @@ namespace {
 
 Error invalid(std::string what) { return Error{Errc::kInvalid, "uevent: " + std::move(what)}; }
 
-std::string take(const std::map<std::string, std::string>& properties, const char* key,
-                 std::string_view otherwise) {
+std::string take_property(const std::map<std::string, std::string>& properties, const char* key,
+                          std::string_view otherwise) {
   const auto at = properties.find(key);
   return at == properties.end() ? std::string(otherwise) : at->second;
 }
@@ -39,9 +39,9 @@ Result<Uevent> decode_uevent(std::string_view bytes) {
     event.properties.insert_or_assign(std::string(entry.substr(0, equals)),
                                       std::string(entry.substr(equals + 1)));
   }
-  event.action = take(event.properties, "ACTION", header.substr(0, at_sign));
-  event.devpath = take(event.properties, "DEVPATH", header.substr(at_sign + 1));
-  event.subsystem = take(event.properties, "SUBSYSTEM", "");
+  event.action = take_property(event.properties, "ACTION", header.substr(0, at_sign));
+  event.devpath = take_property(event.properties, "DEVPATH", header.substr(at_sign + 1));
+  event.subsystem = take_property(event.properties, "SUBSYSTEM", "");
   if (event.action.empty()) return invalid(in_quotes(header, 128) + " has an empty ACTION");
   if (!event.devpath.starts_with('/'))
     return invalid("path " + in_quotes(event.devpath, 64) + " is not absolute");

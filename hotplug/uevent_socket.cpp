@@ -45,7 +45,7 @@ class UeventSocket final : public EventSource {
     if (!socket) return failed("socket");
     if (auto bound = bind_here(socket.get()); !bound) return bound;
     auto opened = Datagrams::open(loop_, std::move(socket), kUeventSizeMax + 1,
-                                  {[this](const Datagram& datagram) { take(datagram.bytes); },
+                                  {[this](const Datagram& datagram) { handle(datagram.bytes); },
                                    [this] { on_event_(Overflow{name() + ": ENOBUFS"}); }});
     if (!opened) return opened.error();
     datagrams_ = std::move(*opened);
@@ -92,7 +92,7 @@ class UeventSocket final : public EventSource {
     return Unit{};
   }
 
-  void take(std::string_view bytes) {
+  void handle(std::string_view bytes) {
     if (auto event = decode_uevent(bytes)) on_event_(std::move(*event));
   }
 

@@ -72,7 +72,7 @@ PreparedDevice prepared(const AllocatedDevice& result, const KnownEntry& known, 
   if (out.config.wants_vfio() ||
       ((device.is_on_vfio || hotplug::is_vfio_driver(device.driver)) && can_have_vfio_nodes(out)))
     out.vfio = VfioBinding{};
-  if (!out.is_admin && out.holding.is_exclusive) out.held = hotplug::facts_to_hold(device);
+  if (!out.is_admin && out.holding.is_exclusive) out.held = hotplug::facts_to_pin(device);
   return out;
 }
 

@@ -151,7 +151,7 @@ std::optional<int> subject_link_type(const Subject& s) {
 
 // VF settings of a PF come from the running kernel, not from files.
 std::optional<Answer> without_vf_settings(const Subject& s) {
-  if (!s.host.asks_pfs) return exempt("VF settings of a PF cannot be read from files");
+  if (!s.host.can_query_pfs) return exempt("VF settings of a PF cannot be read from files");
   if (!s.vf->enforced)
     return unknown("the VF settings of the PF have not been read" + note_of(*s.vf, "settings"));
   return std::nullopt;

@@ -58,7 +58,7 @@ std::optional<Finding> without_admin_mac(const Subject& subject) {
   if (is_infiniband(device)) return does_not_apply("it is not Ethernet");
   if (hotplug::is_handed_over(device))
     return does_not_apply("bound to " + device.driver + " it has no interface");
-  if (!subject.host.asks_pfs) return does_not_apply("VF settings of a PF cannot be read from files");
+  if (!subject.host.can_query_pfs) return does_not_apply("VF settings of a PF cannot be read from files");
   if (!device.enforced || device.enforced->mac.empty())
     return not_met("the PF has not reported the admin MAC of " + named(device) + why_unread(device));
   return std::nullopt;
@@ -85,7 +85,7 @@ Finding guid(const Subject& subject) {
   const HostDevice& device = subject.device;
   if (device.type != DeviceType::kVf) return does_not_apply("it is not a VF");
   if (!is_infiniband(device)) return does_not_apply("it is not InfiniBand");
-  if (!subject.host.asks_pfs) return does_not_apply("VF settings of a PF cannot be read from files");
+  if (!subject.host.can_query_pfs) return does_not_apply("VF settings of a PF cannot be read from files");
   if (!device.enforced || device.enforced->node_guid.empty() || device.enforced->port_guid.empty())
     return not_met("the PF has not reported the GUIDs of " + named(device) + why_unread(device));
   for (const auto& [which, guid] :

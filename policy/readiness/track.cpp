@@ -57,7 +57,7 @@ bool has_left(const HostDevice& device) { return device.netdev && device.netdev-
 
 // The VF settings are unknown, because the PF's interface may be in another network namespace.
 bool is_untold(const Subject& subject) {
-  return subject.device.pf && subject.host.asks_pfs && !subject.device.enforced;
+  return subject.device.pf && subject.host.can_query_pfs && !subject.device.enforced;
 }
 // The interface is in another network namespace, or its driver does not report the link state.
 bool is_link_unknown(const Subject& subject) {
@@ -184,8 +184,8 @@ void ReadinessBook::begin(const hotplug::InventoryPtr& host, const NodeState& no
 }
 
 void ReadinessBook::look(const hotplug::InventoryPtr& host, const NodeState& node_state, TimePoint now) {
-  const bool is_all =
-      node_state != node_state_ || host->has_udevd != host_->has_udevd || host->asks_pfs != host_->asks_pfs;
+  const bool is_all = node_state != node_state_ || host->has_udevd != host_->has_udevd ||
+                      host->can_query_pfs != host_->can_query_pfs;
   if (!is_all && host == host_) return;
   if (is_all) node_state_ = node_state;
   const hotplug::InventoryPtr before = std::exchange(host_, host);

@@ -30,7 +30,7 @@ struct HeldTest : testing::TestWithParam<bool>, fixture::DaemonWorld {
     before = writes();
     mac = daemon->inventory()->find(kVf)->netdev->mac;
   }
-  void hold() { daemon->hold(kBy, hotplug::facts_to_hold(*daemon->inventory()->find(kVf))); }
+  void hold() { daemon->hold(kBy, hotplug::facts_to_pin(*daemon->inventory()->find(kVf))); }
   void bind() {
     tree.remove_netdev("ens1f0v0");
     tree.pci(kPf).vf(0).driver("vfio-pci");
@@ -100,7 +100,7 @@ TEST_P(HeldTest, TheNextPodInheritsPinnedFacts) {
   bind();
   run(1min);
   daemon->let_go(kBy);
-  daemon->hold("driver uid-2", hotplug::facts_to_hold(*daemon->inventory()->find(kVf)));
+  daemon->hold("driver uid-2", hotplug::facts_to_pin(*daemon->inventory()->find(kVf)));
   run(1min);
   EXPECT_EQ(daemon->inventory()->find(kVf)->driver, "iavf");
   EXPECT_EQ(writes(), before) << log.all();
@@ -118,7 +118,7 @@ TEST_P(HeldTest, WithdrawsARemovedFunctionEvenInAPod) {
 
 // The daemon that comes next decides before it has read what is prepared, and writes only after.
 TEST_P(HeldTest, ARestartWritesNothingOncePinnedFactsAreKnown) {
-  const hotplug::HostDevice facts = hotplug::facts_to_hold(*daemon->inventory()->find(kVf));
+  const hotplug::HostDevice facts = hotplug::facts_to_pin(*daemon->inventory()->find(kVf));
   bind();
   start();
   daemon->permit_writes(false);

@@ -16,17 +16,17 @@ struct CarefulReadsTest : testing::Test {
   std::vector<std::string> said;
   int all = 0;
 
-  CarefulReads::Ask answers(const std::string& key, const std::string& answer) {
+  CarefulReads::Request answers(const std::string& key, const std::string& answer) {
     return {key,
             [this, answer]() -> CarefulReads::Apply { return [this, answer] { said.push_back(answer); }; },
             [this, key] { said.push_back(key + " hung"); }};
   }
-  CarefulReads::Ask hangs(const std::string& key) {
+  CarefulReads::Request hangs(const std::string& key) {
     return {key, []() -> CarefulReads::Apply { fake::abandon(fake::Abandoned::kHangs); },
             [this, key] { said.push_back(key + " hung"); }};
   }
-  void ask(std::vector<CarefulReads::Ask> asks) {
-    reads.ask(std::move(asks), [this] { ++all; });
+  void ask(std::vector<CarefulReads::Request> requests) {
+    reads.request(std::move(requests), [this] { ++all; });
   }
 };
 
@@ -58,9 +58,9 @@ TEST_F(CarefulReadsTest, DoesNotRepeatAHangingRead) {
 }
 
 TEST_F(CarefulReadsTest, SkipsTheRestIfMostReadsHang) {
-  std::vector<CarefulReads::Ask> asks;
-  for (int i = 0; i < 100; ++i) asks.push_back(hangs(std::to_string(i)));
-  ask(std::move(asks));
+  std::vector<CarefulReads::Request> requests;
+  for (int i = 0; i < 100; ++i) requests.push_back(hangs(std::to_string(i)));
+  ask(std::move(requests));
   scheduler.advance(1s);
   EXPECT_EQ(said.size(), 100u);
   EXPECT_LE(executor.hung, 8u) << "workers are shared";

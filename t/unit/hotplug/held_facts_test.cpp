@@ -15,7 +15,7 @@ struct HeldFactsTest : testing::Test {
     host.pf("0000:3b:00.0", "ens1f0", 2);
     host.at(kVf).rdma_device = "irdma1";
     host.at(kVf).admin_mac = "02:00:00:00:00:01";
-    held[kVf] = facts_to_hold(host.at(kVf));
+    held[kVf] = facts_to_pin(host.at(kVf));
   }
   // As vfio-pci leaves it.
   void bind() {
@@ -25,10 +25,10 @@ struct HeldFactsTest : testing::Test {
     vf.rdma_device.clear();
     vf.admin_mac = "02:00:00:00:00:99";
   }
-  HostDevice shown() const { return *with_held(host.inventory(), held)->find(kVf); }
+  HostDevice shown() const { return *with_pinned(host.inventory(), held)->find(kVf); }
 
   fixture::VfHost host;
-  HeldFacts held;
+  PinnedFacts held;
 };
 
 TEST_F(HeldFactsTest, PinsTheFactsOfABoundFunction) {
@@ -64,9 +64,9 @@ TEST_F(HeldFactsTest, OmitsARemovedFunctionAndKeepsALinkInAPod) {
   HostDevice link;
   link.id.text = "dummy0";
   link.netdev = Netdev{.name = "dummy0", .mtu = 1400};
-  held["dummy0"] = facts_to_hold(link);
+  held["dummy0"] = facts_to_pin(link);
   host.remove(kVf);
-  const InventoryPtr now = with_held(host.inventory(), held);
+  const InventoryPtr now = with_pinned(host.inventory(), held);
   EXPECT_EQ(now->find(kVf), nullptr);
   ASSERT_NE(now->find("dummy0"), nullptr);
   EXPECT_EQ(*now->find("dummy0"), link);
@@ -76,7 +76,7 @@ TEST_F(HeldFactsTest, OmitsARemovedFunctionAndKeepsALinkInAPod) {
 
 TEST_F(HeldFactsTest, ReturnsTheInventoryItselfIfNothingDiffers) {
   const InventoryPtr now = host.inventory();
-  EXPECT_EQ(with_held(now, held), now);
+  EXPECT_EQ(with_pinned(now, held), now);
 }
 
 TEST_F(HeldFactsTest, ReturnsWithItsDriverAndInterfaceName) {

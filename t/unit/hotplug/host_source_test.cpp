@@ -1233,7 +1233,7 @@ TEST_F(HostSourceTest, AdminMacs) {
   EXPECT_EQ(find(pf.vf(0).address())->admin_mac, "02:aa:00:00:00:01");
   EXPECT_EQ(find(pf.vf(1).address())->admin_mac, "");
   EXPECT_EQ(find(pf.vf(1).address())->enforced->mac, "00:00:00:00:00:00");
-  EXPECT_TRUE(source->inventory()->asks_pfs);
+  EXPECT_TRUE(source->inventory()->can_query_pfs);
   EXPECT_EQ(asked, 1) << "only of a PF that has VFs";
   configs[1].mac = "02:aa:00:00:00:02";
   say(LinkChange{find("0000:3b:00.0")->netdev->ifindex, "ens1"});
@@ -1346,21 +1346,21 @@ TEST_F(HostSourceTest, QueriesPfsAtGrowingIntervalsWhileDevicesWait) {
   start_quietly();
   asked.clear();
   const std::set<PciAddress> pfs{*PciAddress::decode("0000:3b:00.0")};
-  source->ask_again(pfs);
+  source->poll_pfs(pfs);
   scheduler.advance(10s);
   ASSERT_GE(asked.size(), 8u);
   EXPECT_LT(asked[0] - TimePoint{}, asked[1] - asked[0] + 10s);
   EXPECT_LE(asked[1] - asked[0], 250ms);
   EXPECT_GE(asked.back() - asked[asked.size() - 2], 1900ms);
   EXPECT_LE(asked.back() - asked[asked.size() - 2], 2100ms);
-  source->ask_again(pfs);  // as each decision says it
+  source->poll_pfs(pfs);  // as each decision says it
   const size_t before = asked.size();
   scheduler.advance(4s);
   EXPECT_LE(asked.size(), before + 3) << "the same wish does not begin anew";
   configs[0].mac = "02:aa:00:00:00:01";
   scheduler.advance(2100ms);
   EXPECT_EQ(find(pf.vf(0).address())->admin_mac, "02:aa:00:00:00:01") << "no event has told";
-  source->ask_again({});
+  source->poll_pfs({});
   asked.clear();
   scheduler.advance(30s);
   EXPECT_TRUE(asked.empty());
@@ -1382,7 +1382,7 @@ TEST_F(HostSourceTest, QueriesAPfImmediatelyForANewRequester) {
   scheduler.advance(1min);
   EXPECT_EQ(source->query_times().at(address), first) << "nobody asks";
   const auto ask = [&] {
-    source->ask_now({address}, [&] {
+    source->query_pfs({address}, [&] {
       ++told;
       EXPECT_EQ(find(pf.vf(0).address())->admin_mac, "02:aa:00:00:00:01") << "it is known then";
     });

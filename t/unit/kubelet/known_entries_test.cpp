@@ -83,7 +83,7 @@ TEST_F(KnownEntriesTest, WaitsForAPfQuery) {
   const auto not_ready = [&](const char* mac, TimePoint now) {
     host_.at("0000:3b:00.1").enforced = hotplug::VfConfig{.mac = mac};
     auto host = std::make_shared<hotplug::Inventory>(*host_.inventory());
-    host->asks_pfs = true;
+    host->can_query_pfs = true;
     in->inventory = host;
     in->policies = std::make_shared<const policy::PolicySet>(
         policy::make_policy_set(policy::share(std::vector{sriov}), {}));

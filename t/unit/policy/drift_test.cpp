@@ -23,7 +23,7 @@ struct DriftWorld {
   fixture::VfHost host;
   SriovNodeState state;
   std::set<std::string> prepared;
-  bool asks_pfs = true;
+  bool can_query_pfs = true;
 
   DriftWorld() {
     host.pf(kPf, "ens1f0", 4);
@@ -57,7 +57,7 @@ struct DriftWorld {
 
   InterfaceDrift judged() {
     hotplug::Inventory now = *host.inventory();
-    now.asks_pfs = asks_pfs;
+    now.can_query_pfs = can_query_pfs;
     return judge_drift({state, now, [this](const HostDevice& one) { return prepared.contains(one.id.text); }})
         .at(0);
   }
@@ -127,7 +127,7 @@ TEST(Drift, QueriesAPfIfTheRestIsInSync) {
     world.state.sync_status = "Succeeded";
     change(world);
     hotplug::Inventory now = *world.host.inventory();
-    now.asks_pfs = world.asks_pfs;
+    now.can_query_pfs = world.can_query_pfs;
     const NodeState state = in_sync({std::make_shared<const SriovNodeState>(world.state), "", false}, now);
     EXPECT_TRUE(state.is_known);
     return state.by_vf_settings.contains(kPf);
@@ -258,7 +258,7 @@ TEST(Drift, AdminMacs) {
       {"the PF was not asked", [](DriftWorld& w) { w.at(0).enforced.reset(); },
        "adminMac of VF 0 unknown: the VF settings of the PF have not been read\n"},
       {"no kernel is asked",
-       [](DriftWorld& w) { w.asks_pfs = false, w.group(0).last = 0, w.at(0).enforced.reset(); },
+       [](DriftWorld& w) { w.can_query_pfs = false, w.group(0).last = 0, w.at(0).enforced.reset(); },
        "adminMac of VF 0 exempt: VF settings of a PF cannot be read from files\n"},
       {"the PF does not tell", [](DriftWorld& w) { w.at(0).enforced->mac = ""; },
        "adminMac of VF 0 unknown: the driver of the PF reports no administrative MAC address\n"},

@@ -176,7 +176,7 @@ class History {
   int below(int end) { return std::uniform_int_distribution<int>(0, end - 1)(dice_); }
   hotplug::InventoryPtr seen() const {
     auto out = std::make_shared<hotplug::Inventory>(*host_.inventory());
-    out->has_udevd = out->asks_pfs = true;
+    out->has_udevd = out->can_query_pfs = true;
     return out;
   }
 

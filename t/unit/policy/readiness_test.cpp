@@ -155,7 +155,7 @@ const Row kRows[] = {
     {"InfiniBand", Condition::kAdminMac, [](auto& vf, auto&, auto&) { vf.netdev->link_type = 32; },
      Is::kDoesNotApply, "it is not Ethernet"},
     {"a snapshot", Condition::kAdminMac,
-     [](auto& vf, auto& host, auto&) { host.asks_pfs = false, vf.enforced.reset(); }, Is::kDoesNotApply,
+     [](auto& vf, auto& host, auto&) { host.can_query_pfs = false, vf.enforced.reset(); }, Is::kDoesNotApply,
      "from files"},
     {"all is well", Condition::kAdminMacMatches, {}, Is::kMet, ""},
     {"another", Condition::kAdminMacMatches,
@@ -273,7 +273,7 @@ struct World {
   }
   std::shared_ptr<hotplug::Inventory> inventory() const {
     auto out = std::make_shared<hotplug::Inventory>(*host.inventory());
-    out->has_udevd = out->asks_pfs = true;
+    out->has_udevd = out->can_query_pfs = true;
     return out;
   }
   fixture::VfHost host;

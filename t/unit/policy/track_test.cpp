@@ -38,7 +38,7 @@ struct TrackTest : testing::Test {
   HostDevice& vf() { return host.at(kVf); }
   hotplug::InventoryPtr inventory() const {
     auto out = std::make_shared<hotplug::Inventory>(*host.inventory());
-    out->has_udevd = out->asks_pfs = true;
+    out->has_udevd = out->can_query_pfs = true;
     return out;
   }
   void begin(Millis at, const std::set<std::string>& published = {}, bool all = false) {
