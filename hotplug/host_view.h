@@ -53,7 +53,7 @@ class HostView {
     (void)ifindex;
     return LinkProperties{};
   }
-  /// Returns the name of a link's devlink port (ask_devlink_port()); "" unless this is the running system.
+  /// Returns the name of a link's devlink port (query_devlink_port()); "" unless this is the running system.
   virtual Result<std::string> devlink_port(int ifindex) const {
     (void)ifindex;
     return std::string();

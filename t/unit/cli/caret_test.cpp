@@ -8,7 +8,7 @@ namespace sliced::cli {
 namespace {
 
 // Red when the caret stands under another character than the one at the offset.
-TEST(PointedAt, IsUnderTheCharacter) {
+TEST(Caret, IsUnderTheCharacter) {
   const struct {
     const char* why;
     std::string text;
@@ -32,7 +32,7 @@ TEST(PointedAt, IsUnderTheCharacter) {
 }
 
 // Red when a long expression fills the screen, or is cut inside a character.
-TEST(PointedAt, ShowsAPartOfALongLine) {
+TEST(Caret, ShowsAPartOfALongLine) {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += "\xe2\x82\xac";
   for (int32_t offset = 0; offset <= 3000; offset += 3) {

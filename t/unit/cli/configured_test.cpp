@@ -15,7 +15,7 @@ namespace configured_test {
 namespace {
 
 // Red when a device, or a pipe that somebody reads, is replaced by a file.
-TEST(Configured, DoesNotDeleteWhatIsNoRegularFile) {
+TEST(Configured, DeletesOnlyRegularFiles) {
   fixture::SysfsTree host;
   config::Options options;
   options.command = config::Command::kConfigured;

@@ -399,7 +399,7 @@ TEST(Load, EnvironmentProblemsNameTheVariable) {
       << "an overridden variable is not looked at";
 }
 
-TEST(Load, RefusesAHostNameThatIsNoNodeName) {
+TEST(Load, RefusesAHostNameThatIsNotANodeName) {
   World world;
   world.host_name = "my_host";
   EXPECT_EQ(world.load({"run"}).problems,

@@ -55,7 +55,7 @@ struct World {
     in.policies = std::make_shared<const PolicySet>(
         make_policy_set(share(std::move(sriovs)), {}, share(std::move(exposures))));
     auto now = std::make_shared<hotplug::Inventory>(*host.inventory());
-    now->asks_pfs = true;
+    now->can_query_pfs = true;
     in.inventory = now;
     return decide(std::make_shared<const Inputs>(in));
   }
@@ -166,7 +166,7 @@ TEST_P(MissingMacsTest, SetsNothingBeforeTheNodeIsConfigured) {
   EXPECT_TRUE(w.missing().empty());
 }
 
-TEST_P(MissingMacsTest, SetsAnAddressForWhoseLackADeviceIsHeldBack) {
+TEST_P(MissingMacsTest, SetsTheAddressThatAWithheldDeviceLacks) {
   Readiness& readiness = w.in.settings.readiness;
   readiness.require.emplace().set(static_cast<size_t>(Condition::kAdminMac));
   EXPECT_EQ(ids(w.missing()), kBoth);

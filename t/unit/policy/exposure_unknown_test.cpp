@@ -40,14 +40,14 @@ std::vector<Shared<ExposurePolicy>> exposures_of(const std::string& expose,
 }
 
 // A PF that is here, and a VF whose interface is not.
-struct Away : testing::Test {
+struct UnknownFactsTest : testing::Test {
   hotplug::Inventory host;
   Published published;
   SelectorAnswersPtr memory;
   WorkBudgets budgets;
   Decision last;
 
-  Away() {
+  UnknownFactsTest() {
     const PciAddress pf{0, 3, 0, 0}, vf{0, 3, 0, 2};
     host.devices[pf.text()] = {.id = {pf.text()},
                                .type = DeviceType::kPf,
@@ -85,7 +85,7 @@ struct Away : testing::Test {
 };
 
 // Red when what is not known reads as "", 0 or false, or when an error that it makes is taken for an answer.
-TEST_F(Away, AbsorbsUnknownLikeErrors) {
+TEST_F(UnknownFactsTest, AbsorbsUnknownLikeErrors) {
   const std::string name = attribute("ifName") + " == \"x\"", map = "device.attributes[\"dra.networking\"]";
   const struct {
     std::string exclude, outcome;
@@ -136,7 +136,7 @@ TEST_F(Away, AbsorbsUnknownLikeErrors) {
   EXPECT_TRUE(last.pools.at(std::string(kExposureDriver)).at(0).devices.empty());
 }
 
-TEST_F(Away, ADriverWithoutInterfacesMeansNone) {
+TEST_F(UnknownFactsTest, ADriverWithoutInterfacesHasNone) {
   const std::string name = attribute("ifName") + " == \"x\"", has_none = "!has(" + attribute("ifName") + ")";
   for (const char* driver : {"", "vfio-pci", "mlx5_vfio_pci", "hisi_acc_vfio_pci", "virtio_vfio_pci",
                              "igb_uio", "uio_pci_generic", "pci-stub", "pciback"}) {
@@ -154,7 +154,7 @@ TEST_F(Away, ADriverWithoutInterfacesMeansNone) {
 }
 
 // kubernetes-sigs/dranet#139, #182: EFA-only functions. Red when an exclude of another interface keeps them from being offered.
-TEST_F(Away, ADriverOfOnlyRdmaOrVdpaMeansNone) {
+TEST_F(UnknownFactsTest, ADriverOfOnlyRdmaOrVdpaHasNoInterfaces) {
   const std::string name = attribute("ifName") + " == \"ens5\"";
   for (const char* driver :
        {"efa", "usnic_verbs", "ifcvf", "vp-vdpa", "octep_vdpa", "snet-vdpa-driver", "alibaba-eni-vdpa"}) {
@@ -167,7 +167,7 @@ TEST_F(Away, ADriverOfOnlyRdmaOrVdpaMeansNone) {
 }
 
 // Red when an exclude lets a function through whose file in sysfs gives an error while its driver resets it.
-TEST_F(Away, UnreadableIsNotAbsent) {
+TEST_F(UnknownFactsTest, UnreadableIsNotAbsent) {
   vf().netdev = hotplug::Netdev{.name = "ens1f0v0", .mtu = 1500, .link_type = 1};
   vf().admin_mac = "02:00:00:00:00:09";
   const std::string vendor = "has(" + attribute("vendor") + ") && " + attribute("vendor") + " == \"8086\"";
@@ -190,7 +190,7 @@ TEST_F(Away, UnreadableIsNotAbsent) {
 }
 
 // Red when a type that is what it seems for want of a file answers for a function that is none of it.
-TEST_F(Away, AKnownTypeDecidesEverything) {
+TEST_F(UnknownFactsTest, AKnownTypeDecidesEverything) {
   vf().netdev = hotplug::Netdev{.name = "ens1f0v0", .link_type = 1};
   vf().type = DeviceType::kNic;
   vf().pf.reset();
@@ -204,7 +204,7 @@ TEST_F(Away, AKnownTypeDecidesEverything) {
   EXPECT_EQ(decide_with({"has(" + attribute("vfIndex") + ")"}, expose), "exclude-unknown");
 }
 
-TEST_F(Away, UnreadableFactsOfAPfAreUnknownToItsVfs) {
+TEST_F(UnknownFactsTest, UnreadableFactsOfAPfAreUnknownToItsVfs) {
   vf().netdev = hotplug::Netdev{.name = "ens1f0v0"};
   vf().pf_link_type.reset();
   const std::string mode = attribute("eswitchMode") + " == \"switchdev\"",
@@ -217,7 +217,7 @@ TEST_F(Away, UnreadableFactsOfAPfAreUnknownToItsVfs) {
   EXPECT_EQ(decide_with({type}), "exclude-unknown");
 }
 
-TEST_F(Away, FactsThatBecomeUnreadableWithdrawNothing) {
+TEST_F(UnknownFactsTest, FactsThatBecomeUnreadableWithdrawNothing) {
   const std::string vendor = "has(" + attribute("vendor") + ") && " + attribute("vendor") + " == \"15b3\"";
   vf().netdev = hotplug::Netdev{.name = "ens1f0v0", .mtu = 1500, .link_type = 1};
   ASSERT_EQ(decide_with({vendor}), "offered");
@@ -230,7 +230,7 @@ TEST_F(Away, FactsThatBecomeUnreadableWithdrawNothing) {
 
 // Of an interface that left while we watched, what lasts is known; where it is enslaved and whether it is up
 // is not.
-TEST_F(Away, StickyFactsAreKnown) {
+TEST_F(UnknownFactsTest, StickyFactsAreKnown) {
   vf().netdev = hotplug::Netdev{.name = "ens1f0v0", .mac = "02:00:00:00:00:01", .mtu = 1500, .link_type = 1};
   vf().netdev->stale = true;
   EXPECT_EQ(decide_with({attribute("ifName") + " == \"ens1f0v0\""}), "excluded");
@@ -246,7 +246,7 @@ TEST_F(Away, StickyFactsAreKnown) {
   EXPECT_EQ(decide_with({attribute("ifName") + " == \"x\""}), "exclude-unknown") << "it cannot be compared";
 }
 
-TEST_F(Away, FactsOfAPfInAPodAreUnknownToItsVfs) {
+TEST_F(UnknownFactsTest, FactsOfAPfInAPodAreUnknownToItsVfs) {
   vf().netdev = hotplug::Netdev{.name = "ens1f0v0"};
   pf().netdev.reset();
   vf().pf_name.clear();
@@ -260,7 +260,7 @@ TEST_F(Away, FactsOfAPfInAPodAreUnknownToItsVfs) {
 }
 
 // What is published keeps its verdict while the exclude is the one that it stood under, and no longer.
-TEST_F(Away, APublishedEntryKeepsItsVerdict) {
+TEST_F(UnknownFactsTest, APublishedEntryKeepsItsVerdict) {
   const std::string name = attribute("ifName") + " == \"x\"", other = attribute("mtu") + " == 9000";
   published.exposure = {kVfEntry};
   EXPECT_EQ(decide_with({name}), "exclude-unknown") << "nothing is recorded";
@@ -277,7 +277,7 @@ TEST_F(Away, APublishedEntryKeepsItsVerdict) {
   EXPECT_EQ(decide_with({name}), "offered");
 }
 
-TEST_F(Away, UsesThePreviousDecision) {
+TEST_F(UnknownFactsTest, UsesThePreviousDecision) {
   const std::string name = attribute("ifName") + " == \"x\"";
   vf().driver = "vfio-pci";
   ASSERT_EQ(decide_with({name}), "offered");
@@ -292,7 +292,7 @@ TEST_F(Away, UsesThePreviousDecision) {
 }
 
 // Red when a policy that exposed, and read as absent what nobody can tell, has excluded nothing since.
-TEST_F(Away, AnAnswerForAnExposeIsNoneForAnExclude) {
+TEST_F(UnknownFactsTest, DoesNotUseAnExposeResultForAnExclude) {
   const std::string name = attribute("ifName") + " == \"x\"";
   published.exposure = {kVfEntry};
   ASSERT_EQ(decide_with({}, name), "no-policy") << "read as absent";
@@ -312,7 +312,7 @@ TEST_F(Away, AnAnswerForAnExposeIsNoneForAnExclude) {
 }
 
 // Red when a VF stays excluded by a name that its PF has no longer, since its own interface is in a pod.
-TEST_F(Away, QueriesFactsOfAPfAgain) {
+TEST_F(UnknownFactsTest, QueriesFactsOfAPfAgain) {
   const std::string name = attribute("pfName") + " == \"ens1f0\"";
   vf().netdev = hotplug::Netdev{.name = "ens1f0v0"};
   vf().netdev->stale = true;
@@ -327,7 +327,7 @@ TEST_F(Away, QueriesFactsOfAPfAgain) {
 }
 
 // Red when an exclude that took too much, and so said nothing, is recorded as one that did not mean it.
-TEST_F(Away, RecordsOnlyEvaluatedExcludes) {
+TEST_F(UnknownFactsTest, RecordsOnlyEvaluatedExcludes) {
   const std::string cheap = attribute("mtu") + " == 9000",
                     dear = "lists.range(100).all(x, x >= 0) && " + attribute("ifName") + " == \"x\"";
   published.exposure = {kVfEntry};
@@ -341,7 +341,7 @@ TEST_F(Away, RecordsOnlyEvaluatedExcludes) {
 }
 
 // Red when what is not known takes more memory than what is: it may be all, of each device and selector.
-TEST_F(Away, UnknownUsesAByteForEachDeviceAndSelector) {
+TEST_F(UnknownFactsTest, UnknownUsesAByteForEachDeviceAndSelector) {
   ASSERT_EQ(decide_with({attribute("ifName") + " == \"x\"", attribute("mtu") + " == 9000"}),
             "exclude-unknown");
   const SelectorMemory& kept = last.selectors->memory;
@@ -355,7 +355,7 @@ TEST_F(Away, UnknownUsesAByteForEachDeviceAndSelector) {
 }
 
 // What an expose asks for in vain offers nothing new; what is published it goes on reading as absent.
-TEST_F(Away, AnExposeOffersNothingByUnknownFacts) {
+TEST_F(UnknownFactsTest, AnExposeOffersNothingByUnknownFacts) {
   const std::string free = attribute("masterBridge") + " == \"\"";
   EXPECT_EQ(decide_with({}, free), "no-policy");
   published.exposure = {kVfEntry};
@@ -365,7 +365,7 @@ TEST_F(Away, AnExposeOffersNothingByUnknownFacts) {
 
 // Red when what an expose read as absent, because the VF stood in a slice, is remembered as its word about the VF when it
 // stands there no more.
-TEST_F(Away, AnAbsentFactOffersNothingNew) {
+TEST_F(UnknownFactsTest, AnAbsentFactOffersNothingNew) {
   const std::string free = attribute("masterBridge") + " == \"\"";
   const auto decide_next = [&] {
     const std::string outcome = decide_with({}, free);
@@ -390,7 +390,7 @@ TEST_F(Away, AnAbsentFactOffersNothingNew) {
 }
 
 // Of one suffix the first decides. Red when the next one offers in its own way what the first may mean.
-TEST_F(Away, ALaterPolicyWaitsBehindAnUnknownOne) {
+TEST_F(UnknownFactsTest, ALaterPolicyWaitsBehindAnUnknownOne) {
   const std::string name = attribute("ifName") + " == \"x\"", vf_type = attribute("type") + " == \"vf\"";
   const struct {
     const char* first;  // of the spec of who asks, beside its selector
@@ -428,7 +428,7 @@ TEST_F(Away, ALaterPolicyWaitsBehindAnUnknownOne) {
   }
 }
 
-TEST_F(Away, NamesTheFirstDifferingPolicyForAWaitingOne) {
+TEST_F(UnknownFactsTest, NamesTheFirstDifferingPolicyForAWaitingOne) {
   std::string text;
   const auto add = [&](const char* policy, const char* id, const char* rest) {
     text += std::string("---\nmetadata: {name: ") + policy + "}\nspec: {selector: {cel: '" + attribute(id) +
@@ -446,7 +446,7 @@ TEST_F(Away, NamesTheFirstDifferingPolicyForAWaitingOne) {
 }
 
 // Red when an exclude is asked about the first port alone.
-TEST_F(Away, AnExcludeMatchesAFunctionByAnyPort) {
+TEST_F(UnknownFactsTest, AnExcludeMatchesAFunctionByAnyPort) {
   vf().netdev = hotplug::Netdev{.name = "one0", .dev_port = 0};
   vf().other_netdevs = {hotplug::Netdev{.name = "two0", .dev_port = 1}};
   const auto named = [](const std::string& name) { return attribute("ifName") + " == \"" + name + "\""; };
@@ -462,7 +462,7 @@ TEST_F(Away, AnExcludeMatchesAFunctionByAnyPort) {
   EXPECT_EQ(decide_with({named("two0")}), "exclude-unknown");
 }
 
-TEST_F(Away, TheRecordNamesPoliciesThatReadInterfaces) {
+TEST_F(UnknownFactsTest, TheRecordNamesPoliciesThatReadInterfaces) {
   vf().driver = "vfio-pci";
   const std::string name = attribute("ifName") + " == \"x\"", vendor = attribute("vendor") + " == \"15b3\"",
                     whole = "size(device.attributes[\"dra.networking\"]) > 100";

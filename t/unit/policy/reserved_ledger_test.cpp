@@ -18,8 +18,8 @@ const std::string kWhole(kUnknownEntry);
 
 TimePoint at(Millis since) { return TimePoint(Millis{1'000'000}) + since; }
 
-struct ChargedLedger : testing::Test {
-  ChargedLedger() { ledger.set_writing(true), plug({kPfId, kVfId}); }
+struct LedgerTest : testing::Test {
+  LedgerTest() { ledger.set_writing(true), plug({kPfId, kVfId}); }
 
   // vanished: an event says that it is gone.
   void plug(const Set& ids, const std::string& vanished = "") {
@@ -91,7 +91,7 @@ struct ChargedLedger : testing::Test {
 };
 
 // Red when a device is taken for free that a claim is known to have, or for taken that may merely be.
-TEST_F(ChargedLedger, KnowsAllocatedEntries) {
+TEST_F(LedgerTest, KnowsAllocatedEntries) {
   decide({whole_pf()}, {kVf});
   EXPECT_EQ(ledger.known_allocated(), Set{}) << "offered, it may be: nobody knows";
   ledger.take(Prepared{kOther, kVf, "uid-2"}, now);
@@ -110,7 +110,7 @@ TEST_F(ChargedLedger, KnowsAllocatedEntries) {
   EXPECT_EQ(ledger.known_allocated(), Set{});
 }
 
-TEST_F(ChargedLedger, AnOfferedEntryIsReservedWithoutARecord) {
+TEST_F(LedgerTest, AnOfferedEntryIsReservedWithoutARecord) {
   decide({whole_pf()}, {kVf});
   EXPECT_EQ(ledger.holdings().at(kPool.second), std::vector<Holding>{whole_pf()});
   EXPECT_EQ(ledger.sriov_holdings(), Set{kVf});
@@ -119,7 +119,7 @@ TEST_F(ChargedLedger, AnOfferedEntryIsReservedWithoutARecord) {
   EXPECT_FALSE(ledger.need()) << "nobody waits for anything";
 }
 
-TEST_F(ChargedLedger, FindsAnEntryByNameOfferedOrWithdrawn) {
+TEST_F(LedgerTest, FindsAnEntryByNameOfferedOrWithdrawn) {
   EXPECT_EQ(ledger.find(kPool, kPf), nullptr);
   decide({share("-a", "g")});
   ASSERT_NE(ledger.find(kPool, std::string(kPf) + "-a"), nullptr);
@@ -131,7 +131,7 @@ TEST_F(ChargedLedger, FindsAnEntryByNameOfferedOrWithdrawn) {
     for (const Holding& one : all) EXPECT_EQ(*ledger.find({kExposure, pool}, one.entry), one);
 }
 
-TEST_F(ChargedLedger, RecordsAWithdrawnEntryAndRequestsAClaimListOnceAcknowledged) {
+TEST_F(LedgerTest, RecordsAWithdrawnEntryAndRequestsAClaimListOnceAcknowledged) {
   decide({whole_pf()});
   decide({});
   EXPECT_EQ(recorded(), Set{kPf});
@@ -145,7 +145,7 @@ TEST_F(ChargedLedger, RecordsAWithdrawnEntryAndRequestsAClaimListOnceAcknowledge
 }
 
 // Red when one pool that cannot be written keeps the others from being acknowledged.
-TEST_F(ChargedLedger, AcknowledgesPerPool) {
+TEST_F(LedgerTest, AcknowledgesPerPool) {
   withdraw_the_pf();
   offered[kLinks.second] = {{"br-a", "br-a", "br-a"}};
   plug({kPfId, kVfId, "br-a"});
@@ -169,7 +169,7 @@ struct CensusRow {
   Set recorded;
 };
 
-TEST_F(ChargedLedger, AClaimListFreesAbsentEntries) {
+TEST_F(LedgerTest, AClaimListFreesAbsentEntries) {
   const std::string other = std::string(kPf) + "-old";
   const CensusRow rows[] = {
       {"free", 10s, {}, 1, 0, {}},
@@ -190,7 +190,7 @@ TEST_F(ChargedLedger, AClaimListFreesAbsentEntries) {
   }
 }
 
-TEST_F(ChargedLedger, DoesNotRelearnAReleasedEntryFromItsOldRecord) {
+TEST_F(LedgerTest, DoesNotRelearnAReleasedEntryFromItsOldRecord) {
   withdraw_the_pf();
   const kube::ResourceSlice old = slice(kPool, {}, ledger.record(kPool).text());
   list(10s);
@@ -199,7 +199,7 @@ TEST_F(ChargedLedger, DoesNotRelearnAReleasedEntryFromItsOldRecord) {
   EXPECT_TRUE(ledger.learn(old).is_new) << "whoever wrote that did it since";
 }
 
-TEST_F(ChargedLedger, ATakeoverAdoptsExistingRecords) {
+TEST_F(LedgerTest, ATakeoverAdoptsExistingRecords) {
   withdraw_the_pf();
   const kube::ResourceSlice old = slice(kPool, {}, ledger.record(kPool).text());
   list(10s);
@@ -208,7 +208,7 @@ TEST_F(ChargedLedger, ATakeoverAdoptsExistingRecords) {
   EXPECT_TRUE(ledger.learn(old).is_new);
 }
 
-TEST_F(ChargedLedger, PodClaimsReserveWithoutARecordAndFreeNothing) {
+TEST_F(LedgerTest, PodClaimsReserveWithoutARecordAndFreeNothing) {
   withdraw_the_pf();
   const Allocations seen{{kPool, {{std::string(kPf) + "-m", true}}}};
   EXPECT_EQ(ledger.take(PodClaims{seen}, now).found_out, 0u) << "the record of that pool is whole";
@@ -221,7 +221,7 @@ TEST_F(ChargedLedger, PodClaimsReserveWithoutARecordAndFreeNothing) {
   EXPECT_EQ(recorded(), (Set{kPf, std::string(kPf) + "-m", kWhole}));
 }
 
-TEST_F(ChargedLedger, KeepsPreparedEntriesDespiteAClaimList) {
+TEST_F(LedgerTest, KeepsPreparedEntriesDespiteAClaimList) {
   withdraw_the_pf();
   EXPECT_EQ(ledger.take(Prepared{kPool, kPf, "uid-1"}, now).found_out, 0u);
   EXPECT_FALSE(ledger.need()) << "its claim stands: nobody has to be asked";
@@ -235,7 +235,7 @@ TEST_F(ChargedLedger, KeepsPreparedEntriesDespiteAClaimList) {
 
 // ---- one claim's word
 
-TEST_F(ChargedLedger, OneClaimFreesItsOwnEntry) {
+TEST_F(LedgerTest, OneClaimFreesItsOwnEntry) {
   withdraw_the_pf();
   EXPECT_TRUE(ledger.questions().empty()) << "nobody here has it";
   ledger.take(prepared_pf(), now);
@@ -262,7 +262,7 @@ TEST_F(ChargedLedger, OneClaimFreesItsOwnEntry) {
 
 // A claim that is deleted while its pod runs on is no more, and the scheduler gives its device to the next: red when that
 // first claim's absence alone frees it.
-TEST_F(ChargedLedger, AClaimSeenOnlyBeforeTheWithdrawalFreesNothing) {
+TEST_F(LedgerTest, AClaimSeenOnlyBeforeTheWithdrawalFreesNothing) {
   struct Row {
     const char* what;
     std::optional<Millis> had;  // nullopt: it was never read meanwhile
@@ -282,7 +282,7 @@ TEST_F(ChargedLedger, AClaimSeenOnlyBeforeTheWithdrawalFreesNothing) {
   }
 }
 
-TEST_F(ChargedLedger, ChecksAnEntryThatWasOfferedAgainOnceMore) {
+TEST_F(LedgerTest, ChecksAnEntryThatWasOfferedAgainOnceMore) {
   withdraw_the_pf();
   ledger.take(prepared_pf(), now);
   ledger.take(ClaimRead{at(10s), kPool, kPf, "uid-1", true});
@@ -296,7 +296,7 @@ TEST_F(ChargedLedger, ChecksAnEntryThatWasOfferedAgainOnceMore) {
   EXPECT_EQ(ledger.take(ClaimRead{at(1min), kPool, kPf, "uid-1", false}).released, 0u);
 }
 
-TEST_F(ChargedLedger, NoSingleClaimFreesASharedEntry) {
+TEST_F(LedgerTest, NoSingleClaimFreesASharedEntry) {
   decide({share("-m"), whole_pf()});
   decide({});
   acknowledge();
@@ -309,7 +309,7 @@ TEST_F(ChargedLedger, NoSingleClaimFreesASharedEntry) {
   EXPECT_TRUE(ledger.questions().empty()) << "two have it, whatever they say";
 }
 
-TEST_F(ChargedLedger, FreesSharesOneByOne) {
+TEST_F(LedgerTest, FreesSharesOneByOne) {
   decide({share("-m")});
   for (const char* claim : {"uid-1", "uid-2", "uid-2"})
     ledger.take(Prepared{kPool, share("-m").entry, claim, true}, now);
@@ -324,7 +324,7 @@ TEST_F(ChargedLedger, FreesSharesOneByOne) {
 }
 
 // As after a restart of the plugin: its checkpoint tells before there is a decision.
-TEST_F(ChargedLedger, ReservesPreparedEntriesWithoutARecord) {
+TEST_F(LedgerTest, ReservesPreparedEntriesWithoutARecord) {
   const std::string share = std::string(kVf) + "-m";
   for (const bool has_decided : {false, true}) {
     SCOPED_TRACE(has_decided);
@@ -345,7 +345,7 @@ TEST_F(ChargedLedger, ReservesPreparedEntriesWithoutARecord) {
   EXPECT_EQ(ledger.take(Prepared{{"other.example.com", "p"}, "d", "uid-1"}, now).found_out, 0u);
 }
 
-TEST_F(ChargedLedger, WithdrawsAnEntryAllocatedAsTheOtherTypeWithTheNextDecision) {
+TEST_F(LedgerTest, WithdrawsAnEntryAllocatedAsTheOtherTypeWithTheNextDecision) {
   for (const bool by_plugin : {false, true}) {
     begin_anew();
     decide({whole_pf()});
@@ -358,7 +358,7 @@ TEST_F(ChargedLedger, WithdrawsAnEntryAllocatedAsTheOtherTypeWithTheNextDecision
 
 // A scheduler without DRAConsumableCapacity writes no share id. Red when VFs leave the offer because one claim has the shared
 // persona of their PF, which stays on the host.
-TEST_F(ChargedLedger, AClaimWithoutAShareIdDoesNotMakeASharedEntryExclusive) {
+TEST_F(LedgerTest, AClaimWithoutAShareIdDoesNotMakeASharedEntryExclusive) {
   const std::string entry = share("-m").entry;
   const auto is_exclusive = [&] { return ledger.find(kPool, entry)->is_exclusive; };
   decide({share("-m")});
@@ -381,7 +381,7 @@ TEST_F(ChargedLedger, AClaimWithoutAShareIdDoesNotMakeASharedEntryExclusive) {
   EXPECT_TRUE(ledger.find(kPool, unrecorded)->is_exclusive) << "without a record it may be either";
 }
 
-TEST_F(ChargedLedger, DropsAllocationsOfARemovedFunction) {
+TEST_F(LedgerTest, DropsAllocationsOfARemovedFunction) {
   withdraw_the_pf();
   plug({kVfId});
   decide({});
@@ -389,7 +389,7 @@ TEST_F(ChargedLedger, DropsAllocationsOfARemovedFunction) {
 }
 
 // Red when an event of a function that was at the address before makes what is allocated of this one free.
-TEST_F(ChargedLedger, ConfirmsARemovalEventByALookup) {
+TEST_F(LedgerTest, ConfirmsARemovalEventByALookup) {
   withdraw_the_pf();
   plug({kVfId}, kPfId);
   decide({});
@@ -399,7 +399,7 @@ TEST_F(ChargedLedger, ConfirmsARemovalEventByALookup) {
   EXPECT_EQ(recorded(), Set());
 }
 
-TEST_F(ChargedLedger, ReservesAnEntryOfferedDuringARemovalEvent) {
+TEST_F(LedgerTest, ReservesAnEntryOfferedDuringARemovalEvent) {
   decide({whole_pf()}, {kVf});
   for (const bool is_there : {true, false}) {
     plug({kVfId}, kPfId);
@@ -414,7 +414,7 @@ TEST_F(ChargedLedger, ReservesAnEntryOfferedDuringARemovalEvent) {
 }
 
 // Red when a write of before, which is shown after the function has gone, makes it one that has not been seen yet.
-TEST_F(ChargedLedger, KeepsARemovalDespiteEarlierRecords) {
+TEST_F(LedgerTest, KeepsARemovalDespiteEarlierRecords) {
   const kube::ResourceSlice both[] = {slice(kPool, {kPf}), slice(kOther, {kVf})};
   decide({whole_pf()}, {kVf});
   plug({});
@@ -440,7 +440,7 @@ TEST_F(ChargedLedger, KeepsARemovalDespiteEarlierRecords) {
 
 // Red when what a predecessor withdrew is left out of the first record because its function comes late, as
 // after a boot: who starts again before it has come knows nothing of it.
-TEST_F(ChargedLedger, WaitsForAFunctionThatHasNotAppeared) {
+TEST_F(LedgerTest, WaitsForAFunctionThatHasNotAppeared) {
   ledger.learn(slice(kPool, {}, R"(["0000-3b-07-0"])"));
   ASSERT_EQ(ledger.holdings().at(kPool.second).size(), 1u);
   EXPECT_TRUE(ledger.holdings().at(kPool.second).at(0).is_awaited) << "as the first decision sees it";
@@ -458,7 +458,7 @@ TEST_F(ChargedLedger, WaitsForAFunctionThatHasNotAppeared) {
   EXPECT_EQ(recorded(), Set()) << "seen, and gone";
 }
 
-TEST_F(ChargedLedger, TreatsPublishedEntriesAsOffered) {
+TEST_F(LedgerTest, TreatsPublishedEntriesAsOffered) {
   EXPECT_TRUE(ledger.learn(slice(kPool, {kPf})).is_new);
   EXPECT_FALSE(ledger.learn(slice(kPool, {kPf})).is_new);
   EXPECT_EQ(ledger.holdings().at(kPool.second).at(0).group, kAnyGroup);
@@ -467,7 +467,7 @@ TEST_F(ChargedLedger, TreatsPublishedEntriesAsOffered) {
   EXPECT_FALSE(ledger.learn(slice({"other.example.com", "p"}, {"d"})).is_new);
 }
 
-TEST_F(ChargedLedger, WithdrawsEntriesThatAnEditMergesWithTheirGroup) {
+TEST_F(LedgerTest, WithdrawsEntriesThatAnEditMergesWithTheirGroup) {
   decide({share("-m"), share("-i")});
   for (const char* suffix : {"-m", "-i"}) {
     Holding holding = share(suffix, "rx");
@@ -488,7 +488,7 @@ TEST_F(ChargedLedger, WithdrawsEntriesThatAnEditMergesWithTheirGroup) {
 
 // What groups they were of is not known, but both are allocated. Red when policies that offer them in one group
 // get them back both: their counter would be overdrawn.
-TEST_F(ChargedLedger, ReportsAllocatedEntriesAsContested) {
+TEST_F(LedgerTest, ReportsAllocatedEntriesAsContested) {
   ledger.begin({.exposure = {true, {}}}, now);
   decide({});
   list(10s, {{kPool, {{share("-i").entry, true}, {share("-m").entry, true}}}});
@@ -498,7 +498,7 @@ TEST_F(ChargedLedger, ReportsAllocatedEntriesAsContested) {
 }
 
 // Red when what is offered stays beside it: both would take more than its group's counter has.
-TEST_F(ChargedLedger, ReportsAllocatedEntriesBesideAnUnknownGroupAsContested) {
+TEST_F(LedgerTest, ReportsAllocatedEntriesBesideAnUnknownGroupAsContested) {
   ledger.begin({.exposure = {true, {}}}, now);
   const Allocations both{{kPool, {{share("-i").entry, true}, {share("-m").entry, true}}}};
   const Holding m = share("-m", "rx");
@@ -518,7 +518,7 @@ TEST_F(ChargedLedger, ReportsAllocatedEntriesBesideAnUnknownGroupAsContested) {
 
 // A claim of the device that had the address before stands for the one that has it now. Red when what is offered, and
 // allocated too, stays beside it: that overdraws their counter, and more shares of it would be given away.
-TEST_F(ChargedLedger, ReportsAllocatedEntriesBesideAnExclusionAsContested) {
+TEST_F(LedgerTest, ReportsAllocatedEntriesBesideAnExclusionAsContested) {
   struct Row {
     const char* what;
     Holding offered, found;
@@ -548,7 +548,7 @@ TEST_F(ChargedLedger, ReportsAllocatedEntriesBesideAnExclusionAsContested) {
 
 // A PF with a share in a pod is unplugged and comes back, and claims of other shares of it stand. Red when nobody asks
 // for them: what is offered and they have overdraws the counter, which the prepared one is taken from.
-TEST_F(ChargedLedger, ChecksConflictsOfAReturningPreparedEntryImmediately) {
+TEST_F(LedgerTest, ChecksConflictsOfAReturningPreparedEntryImmediately) {
   const std::string here = share("-i").entry, beside = share("-m").entry;
   struct Row {
     const char* what;
@@ -596,7 +596,7 @@ TEST_F(ChargedLedger, ChecksConflictsOfAReturningPreparedEntryImmediately) {
 
 // They were given away before the record was lost, and an edit has come between. Red when both go on being offered:
 // both would take more than their group's counter has.
-TEST_F(ChargedLedger, ReportsEntriesAllocatedTogetherInOneGroupAsContested) {
+TEST_F(LedgerTest, ReportsEntriesAllocatedTogetherInOneGroupAsContested) {
   for (const bool is_seen : {false, true}) {
     begin_anew();
     now = at(0ms);
@@ -617,7 +617,7 @@ TEST_F(ChargedLedger, ReportsEntriesAllocatedTogetherInOneGroupAsContested) {
   }
 }
 
-TEST_F(ChargedLedger, AnOfferedEntryDefinesItsGroup) {
+TEST_F(LedgerTest, AnOfferedEntryDefinesItsGroup) {
   decide({share("-m", "rx"), share("-i")});
   EXPECT_EQ(ledger.groups(kPool), (Groups{{share("-m").entry, "rx"}}));
   decide({share("-i")});
@@ -625,7 +625,7 @@ TEST_F(ChargedLedger, AnOfferedEntryDefinesItsGroup) {
   EXPECT_EQ(ledger.record(kPool).holdings().at(0).group, "rx");
 }
 
-TEST_F(ChargedLedger, RestartsTheGracePeriodOfAReappearingEntry) {
+TEST_F(LedgerTest, RestartsTheGracePeriodOfAReappearingEntry) {
   withdraw_the_pf();
   EXPECT_FALSE(ledger.learn(slice(kPool, {kPf})).is_new);
   EXPECT_EQ(list(1min).released, 0u);
@@ -635,7 +635,7 @@ TEST_F(ChargedLedger, RestartsTheGracePeriodOfAReappearingEntry) {
   EXPECT_EQ(list(70s).released, 1u);
 }
 
-TEST_F(ChargedLedger, BoundsNamesAndPools) {
+TEST_F(LedgerTest, BoundsNamesAndPools) {
   std::vector<std::string> names;
   for (size_t i = 0; i < Ledger::kNamesMax; ++i) names.push_back("d-" + std::to_string(i));
   EXPECT_FALSE(ledger.learn(slice(kPool, names)).is_overfull);
@@ -649,7 +649,7 @@ TEST_F(ChargedLedger, BoundsNamesAndPools) {
 
 // Red when a look ends at the first name that there is no room for: what is known and stands behind it in the
 // slice would be free too early.
-TEST_F(ChargedLedger, SeesKnownEntriesBeyondTheLimit) {
+TEST_F(LedgerTest, SeesKnownEntriesBeyondTheLimit) {
   std::vector<std::string> names;
   for (size_t i = 1; i < Ledger::kNamesMax; ++i) names.push_back(std::string(kVf) + "-" + std::to_string(i));
   withdraw_the_pf();
@@ -658,7 +658,7 @@ TEST_F(ChargedLedger, SeesKnownEntriesBeyondTheLimit) {
   EXPECT_EQ(list(1min).released, 0u) << "shown in a slice less than ten seconds ago";
 }
 
-TEST_F(ChargedLedger, AnInvalidRecordReservesTheWholePool) {
+TEST_F(LedgerTest, AnInvalidRecordReservesTheWholePool) {
   const auto learned = ledger.learn(slice(kPool, {}, "nonsense"));
   EXPECT_TRUE(learned.is_new);
   EXPECT_NE(learned.problem, "");
@@ -673,7 +673,7 @@ TEST_F(ChargedLedger, AnInvalidRecordReservesTheWholePool) {
 }
 
 // Red when VFs of the other driver stay charged for a pool that nobody ever wants anything of.
-TEST_F(ChargedLedger, AnUndecodableSliceBelongsToTheOnlyPool) {
+TEST_F(LedgerTest, AnUndecodableSliceBelongsToTheOnlyPool) {
   ledger.set_writing(false);
   ledger.learn(slice({kSriov, ""}, {kVf}, "no record"));
   wanted = {kNode};
@@ -687,7 +687,7 @@ TEST_F(ChargedLedger, AnUndecodableSliceBelongsToTheOnlyPool) {
   EXPECT_FALSE(ledger.is_sriov_unverified());
 }
 
-TEST_F(ChargedLedger, KnowsItsOwnAbridgedEntriesByName) {
+TEST_F(LedgerTest, KnowsItsOwnAbridgedEntriesByName) {
   const std::string abridged = Record({whole_holding(kPool.second)}, kPool.second).text();
   withdraw_the_pf();
   EXPECT_FALSE(ledger.learn(slice(kPool, {}, abridged)).is_new);
@@ -695,7 +695,7 @@ TEST_F(ChargedLedger, KnowsItsOwnAbridgedEntriesByName) {
   EXPECT_TRUE(ledger.learn(slice(kPool, {}, abridged)).is_new) << "another daemon's";
 }
 
-TEST_F(ChargedLedger, ReservesUnverifiedEntriesOnlyWhereRelevant) {
+TEST_F(LedgerTest, ReservesUnverifiedEntriesOnlyWhereRelevant) {
   ledger.begin({.exposure = {true, {kLinks.second}}, .is_of_sriov = true}, now);
   ledger.begin({}, now);
   EXPECT_TRUE(ledger.unverified().is_of(kPool.second));
@@ -722,14 +722,14 @@ TEST_F(ChargedLedger, ReservesUnverifiedEntriesOnlyWhereRelevant) {
 }
 
 // Red when the slice of links makes a later start take the other driver's new slice for a complete record.
-TEST_F(ChargedLedger, RecordsUnverifiedOfTheOtherDriverBesideASliceOfLinks) {
+TEST_F(LedgerTest, RecordsUnverifiedOfTheOtherDriverBesideASliceOfLinks) {
   ledger.begin({.exposure = {true, {kLinks.second}}, .is_of_sriov = true}, now);
   has_link_slice = true;
   decide({});
   EXPECT_EQ(recorded(kOther), Set{kWhole});
 }
 
-TEST_F(ChargedLedger, UnverifiedOutlastsAClaimListThatBeganTooEarly) {
+TEST_F(LedgerTest, UnverifiedOutlastsAClaimListThatBeganTooEarly) {
   ledger.begin({.exposure = {true, {}}}, now);
   decide({});
   EXPECT_FALSE(list(9s).ends_unverified);
@@ -739,7 +739,7 @@ TEST_F(ChargedLedger, UnverifiedOutlastsAClaimListThatBeganTooEarly) {
 }
 
 // Where there is no DeviceExposurePolicy nothing waits for what the other driver has withdrawn.
-TEST_F(ChargedLedger, OneTypeAloneNeedsNoEvidence) {
+TEST_F(LedgerTest, OneTypeAloneNeedsNoEvidence) {
   has_exposures = false;
   ledger.begin({.exposure = {true, {}}, .is_of_sriov = true}, now);
   decide({}, {kVf});
@@ -752,7 +752,7 @@ TEST_F(ChargedLedger, OneTypeAloneNeedsNoEvidence) {
   EXPECT_TRUE(ledger.need());
 }
 
-TEST_F(ChargedLedger, HandlesAClaimOfALateFunction) {
+TEST_F(LedgerTest, HandlesAClaimOfALateFunction) {
   ledger.begin({.exposure = {true, {}}}, now);
   decide({});
   list(10s, {{kPool, {{"0000-3b-07-0", true}}}});

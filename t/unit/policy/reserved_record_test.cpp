@@ -14,7 +14,7 @@ Holding of(Holding holding) {
   return holding;
 }
 
-TEST(ChargedRecord, ContainsFactsThatTheNameLacks) {
+TEST(WithdrawnRecord, ContainsFactsThatTheNameLacks) {
   const struct {
     const char* what;
     Holding holding;
@@ -47,7 +47,7 @@ TEST(ChargedRecord, ContainsFactsThatTheNameLacks) {
   }
 }
 
-TEST(ChargedRecord, IsEqualForEqualHoldings) {
+TEST(WithdrawnRecord, IsEqualForEqualHoldings) {
   const Holding a = holding_of_function("0000-3b-02-0"), b = holding_of_function("0000-3b-02-1");
   Holding withdrawn = a;
   withdrawn.is_withdrawn = withdrawn.is_awaited = true;
@@ -58,7 +58,7 @@ TEST(ChargedRecord, IsEqualForEqualHoldings) {
 }
 
 // What stands there may be of another version, or of anybody. Red when what is not understood charges less.
-TEST(ChargedRecord, AnIncompleteEntryCountsAsAll) {
+TEST(WithdrawnRecord, AnIncompleteEntryCountsAsAll) {
   const struct {
     const char *text, *entry, *device;
     bool is_exclusive;
@@ -85,7 +85,7 @@ TEST(ChargedRecord, AnIncompleteEntryCountsAsAll) {
   }
 }
 
-TEST(ChargedRecord, IgnoresEntriesWithoutAName) {
+TEST(WithdrawnRecord, IgnoresEntriesWithoutAName) {
   for (const char* text : {"", "nonsense", "{}", "5", R"([{"a":1}])", "[[]]", R"([""])", "[null]"})
     EXPECT_FALSE(Record::decode(text).ok()) << text;
   EXPECT_TRUE(Record::decode("[]").value().empty());
@@ -97,7 +97,7 @@ TEST(ChargedRecord, IgnoresEntriesWithoutAName) {
   EXPECT_EQ(Record::of(slice).holdings().size(), 1u);
 }
 
-TEST(ChargedRecord, TooLongARecordIsTheWholePool) {
+TEST(WithdrawnRecord, TooLongARecordIsTheWholePool) {
   std::vector<Holding> many;
   for (int i = 0; i < 10'000; ++i) many.push_back(holding_of_function("entry-" + std::to_string(i)));
   const Record record(many, kPool);
@@ -107,7 +107,7 @@ TEST(ChargedRecord, TooLongARecordIsTheWholePool) {
   EXPECT_EQ(Record(many, kPool).holdings().size(), 1'000u);
 }
 
-TEST(ChargedRecord, AWholePoolIsItsPfOrAnyDevice) {
+TEST(WithdrawnRecord, AWholePoolIsItsPfOrAnyDevice) {
   EXPECT_EQ(whole_holding(kPool).device, "0000:3b:00.0");
   for (const char* pool : {"node-a/net", "node-a", ""}) {
     EXPECT_EQ(whole_holding(pool).device, kAnyDevice) << pool;
@@ -116,7 +116,7 @@ TEST(ChargedRecord, AWholePoolIsItsPfOrAnyDevice) {
   }
 }
 
-TEST(ChargedRecord, ALinksEntryHasTheLongestLabel) {
+TEST(WithdrawnRecord, ALinksEntryHasTheLongestLabel) {
   hotplug::Inventory inventory;
   for (const char* id : {"br-a", "br-ab", "eth0.100", "0000-3b-02-0-x"}) inventory.devices[id].id.text = id;
   const struct {
@@ -142,7 +142,7 @@ void put_groups(kube::ResourceSlice& slice, const Groups& groups) {
   slice.meta.annotations[std::string(kGroupsAnnotation)] = encode_groups(slice.devices, groups);
 }
 
-TEST(ChargedRecord, AnEntryDescribesItself) {
+TEST(WithdrawnRecord, AnEntryDescribesItself) {
   kube::Device share{.name = "0000-3b-02-0-m"}, link{.name = "br-a-x"}, renamed, silent{.name = "what"};
   share.allow_multiple_allocations = true;
   link.attributes["dra.networking/ifName"] = std::string("br.a");
@@ -163,7 +163,7 @@ TEST(ChargedRecord, AnEntryDescribesItself) {
 }
 
 // Red when what stands in a slice counts as one of every group after a restart.
-TEST(ChargedRecord, ASliceRecordsTheGroupsOfItsEntries) {
+TEST(WithdrawnRecord, ASliceRecordsTheGroupsOfItsEntries) {
   kube::ResourceSlice slice = slice_of({{.name = "a"}, {.name = "b"}, {.name = "c"}});
   const auto groups_told = [&] {
     std::vector<std::string> out;

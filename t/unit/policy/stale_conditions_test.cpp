@@ -42,7 +42,7 @@ struct World {
 
   Decision decide(const std::string& readiness) {
     auto now = std::make_shared<hotplug::Inventory>(*host.inventory());
-    now->asks_pfs = true;
+    now->can_query_pfs = true;
     in.inventory = now;
     in.policies = policies(readiness);
     in.tracks[kVf] = track_of({*now->find(kVf), *now, in.node_state}, kEver);
@@ -87,7 +87,7 @@ struct World {
 
 bool is_said(const std::string& all, const std::string& part) { return all.find(part) != std::string::npos; }
 
-TEST(PfWord, ANodeStateNeedsAPfQueryForItsSettings) {
+TEST(StaleConditionsTest, ANodeStateNeedsAPfQueryForItsSettings) {
   for (const PolicyType kind : kBoth) {
     World world(kind);
     const Decision decision = world.decide("{require: [nodeState]}");
@@ -106,7 +106,7 @@ TEST(PfWord, ANodeStateNeedsAPfQueryForItsSettings) {
 }
 
 // Red when the PF is asked for ever although nobody could, or when what it told while it had an interface is believed.
-TEST(PfWord, DoesNotQueryAPfWithoutAnInterface) {
+TEST(StaleConditionsTest, DoesNotQueryAPfWithoutAnInterface) {
   for (const PolicyType kind : kBoth) {
     World world(kind);
     world.host.at(kPf).driver = "vfio-pci";
@@ -124,7 +124,7 @@ TEST(PfWord, DoesNotQueryAPfWithoutAnInterface) {
   }
 }
 
-TEST(PfWord, ANewDeviceNeedsARecentQuery) {
+TEST(StaleConditionsTest, ANewDeviceNeedsARecentQuery) {
   for (const PolicyType kind : kBoth)
     for (const bool is_first : {true, false})
       for (const bool is_young : {true, false}) {
@@ -146,7 +146,7 @@ TEST(PfWord, ANewDeviceNeedsARecentQuery) {
 }
 
 // Red when the wait hides what else is missing.
-TEST(PfWord, ReportsOtherConditionsToo) {
+TEST(StaleConditionsTest, ReportsOtherConditionsToo) {
   for (const PolicyType kind : kBoth) {
     World world(kind);
     EXPECT_TRUE(is_said(
@@ -157,7 +157,7 @@ TEST(PfWord, ReportsOtherConditionsToo) {
 }
 
 // Red when what stands is kept without the taint for something else that it has lost.
-TEST(PfWord, TaintsAPublishedEntryForOtherConditions) {
+TEST(StaleConditionsTest, TaintsAPublishedEntryForOtherConditions) {
   for (const PolicyType kind : kBoth) {
     World world(kind);
     world.decide("{require: []}");
@@ -177,7 +177,7 @@ TEST(PfWord, TaintsAPublishedEntryForOtherConditions) {
 }
 
 // Another one has come in its place. Red when it is kept by the name.
-TEST(PfWord, AnotherEntryIsNotPublished) {
+TEST(StaleConditionsTest, AnotherEntryIsNotPublished) {
   for (const PolicyType kind : kBoth) {
     World world(kind);
     world.decide("{require: []}");

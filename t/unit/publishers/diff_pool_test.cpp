@@ -445,7 +445,7 @@ TEST(DiffPool, RemovesForeignFields) {
   EXPECT_TRUE(plan.updates[0].unknown_fields.empty());
 }
 
-TEST(DiffPool, UsesASaltedNameIfTheNameIsTaken) {
+TEST(DiffPool, UsesASaltedNameIfTheNameIsInUse) {
   Memory memory;
   memory.salts[slice_name(0, kDriver, "node-a", "node-a", 0)] = 1;
   const policy::DesiredPool desired = pool(devices(0, 1));

@@ -125,7 +125,7 @@ TEST_F(EvidenceTest, ManyNodesPollInTurn) {
 }
 
 // Red when a server that refuses is asked for each of a thousand claims.
-TEST_F(EvidenceTest, ReportsWhatAPollMissed) {
+TEST_F(EvidenceTest, ReportsClaimsThatAPollMissed) {
   for (int i = 0; i < 1'000; ++i) put_pod("claim-" + std::to_string(1'000 + i));
   put_claim("claim-1000");
   const struct {

@@ -12,13 +12,13 @@ namespace {
 using namespace std::chrono_literals;
 using Look = Evidence::Look;
 
-struct PodLookTest : testing::Test {
+struct PodPollTest : testing::Test {
   fake::FakeScheduler scheduler;
   int late = 0, due = 0;
   PodPoll look{scheduler, [] { return 0.0; }, [this] { ++late; }, [this] { ++due; }};
 };
 
-TEST_F(PodLookTest, DoesNotWaitForAPollThatCannotHelp) {
+TEST_F(PodPollTest, DoesNotWaitForAPollThatCannotHelp) {
   look.want();
   look.begin();
   EXPECT_FALSE(look.is_due() || look.is_begun() || look.is_awaited(true));
@@ -26,7 +26,7 @@ TEST_F(PodLookTest, DoesNotWaitForAPollThatCannotHelp) {
   EXPECT_EQ(late, 0);
 }
 
-TEST_F(PodLookTest, IsDueOnceAnEntryWaitsForIt) {
+TEST_F(PodPollTest, IsDueOnceAnEntryWaitsForIt) {
   look.open();
   EXPECT_FALSE(look.is_due());
   EXPECT_TRUE(look.is_awaited(false)) << "so that a decision finds out whether anything does";
@@ -35,7 +35,7 @@ TEST_F(PodLookTest, IsDueOnceAnEntryWaitsForIt) {
   EXPECT_TRUE(look.is_due());
 }
 
-TEST_F(PodLookTest, WaitsBrieflyWithoutExposurePolicies) {
+TEST_F(PodPollTest, WaitsBrieflyWithoutExposurePolicies) {
   look.open();
   look.want();
   look.begin();
@@ -50,7 +50,7 @@ TEST_F(PodLookTest, WaitsBrieflyWithoutExposurePolicies) {
 }
 
 // Red when VFs are offered before a node of a large cluster has had its turn.
-TEST_F(PodLookTest, WaitsForItsTurn) {
+TEST_F(PodPollTest, WaitsForItsTurn) {
   look.open();
   look.want();
   look.begin();
@@ -67,7 +67,7 @@ TEST_F(PodLookTest, WaitsForItsTurn) {
 }
 
 // Red when a look that fails again and again keeps VFs waiting.
-TEST_F(PodLookTest, WaitsOnlyForItsFirstTurn) {
+TEST_F(PodPollTest, WaitsOnlyForItsFirstTurn) {
   look.open();
   look.want();
   look.begin();
@@ -79,7 +79,7 @@ TEST_F(PodLookTest, WaitsOnlyForItsFirstTurn) {
   EXPECT_FALSE(look.is_awaited(false));
 }
 
-TEST_F(PodLookTest, EndsWhenItIsCompleteOrImpossible) {
+TEST_F(PodPollTest, EndsWhenItIsCompleteOrImpossible) {
   for (const Look how : {Look::kWhole, Look::kDenied}) {
     look.open();
     look.want();
@@ -91,7 +91,7 @@ TEST_F(PodLookTest, EndsWhenItIsCompleteOrImpossible) {
   }
 }
 
-TEST_F(PodLookTest, RetriesAtGrowingIntervals) {
+TEST_F(PodPollTest, RetriesAtGrowingIntervals) {
   look.open();
   look.want();
   look.begin();
@@ -110,7 +110,7 @@ TEST_F(PodLookTest, RetriesAtGrowingIntervals) {
   EXPECT_FALSE(look.is_wanted()) << "the list of claims alone has to tell";
 }
 
-TEST_F(PodLookTest, AnObjectThatItsOwnCallbackDestroysEndsTheProcess) {
+TEST_F(PodPollTest, AnObjectThatItsOwnCallbackDestroysEndsTheProcess) {
   std::unique_ptr<PodPoll> doomed;
   doomed = std::make_unique<PodPoll>(scheduler, [] { return 0.0; }, [&] { doomed.reset(); }, [] {});
   doomed->open();

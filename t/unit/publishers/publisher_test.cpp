@@ -579,7 +579,7 @@ TEST_F(PublisherTest, KeepsASliceThatCannotBeRecreated) {
 
 // The name is taken, and who asks what has it is told of another object, each time. Red when create and get
 // follow each other without a wait.
-TEST_F(PublisherTest, AConflictWithAnotherObjectIsNoLoop) {
+TEST_F(PublisherTest, DoesNotLoopOnAConflictWithAnotherObject) {
   kube::ResourceSlice squatter;
   squatter.meta.name = slice_name(0, kDriver, kNode.name, kNode.name, 0);
   squatter.driver = "other.example.com";
@@ -600,7 +600,7 @@ TEST_F(PublisherTest, AConflictWithAnotherObjectIsNoLoop) {
   EXPECT_GE(log.count("the answer is about"), 1u);
 }
 
-TEST_F(PublisherTest, ANameThatIsTakenAndFreedIsNoLoop) {
+TEST_F(PublisherTest, DoesNotLoopOnANameThatIsUsedAndFreed) {
   cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
     if (request.verb != "create") return std::nullopt;
     return kube::Failure{

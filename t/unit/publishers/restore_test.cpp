@@ -15,8 +15,8 @@ using fixture::kNode;
 constexpr const char* kExposure = "dra.networking";
 constexpr const char *kPf = "0000:3b:00.0", *kVf = "0000:3b:02.0";
 
-struct RecallTest : testing::Test {
-  RecallTest() {
+struct RestoreTest : testing::Test {
+  RestoreTest() {
     inventory.boot_id = kNode.boot_id;
     add(kPf, hotplug::DeviceType::kPf);
     // Its interface is in a pod, and so nobody can say what excludes ask of it.
@@ -55,7 +55,7 @@ struct RecallTest : testing::Test {
 
 // Slices of a pool are written one after the other, and the daemon may die in between. Red when what one of
 // them says of a device hides what another does: an exclude that said no would hide the device.
-TEST_F(RecallTest, CountsExcludesOfAnySlice) {
+TEST_F(RestoreTest, CountsExcludesOfAnySlice) {
   const std::string first = policy::exclude_record({"a"}), second = policy::exclude_record({"a", "b"});
   for (const bool is_swapped : {false, true}) {
     put(is_swapped ? 1 : 0, "node-a/0000-3b-00-0", {"0000-3b-02-0-m"}, first);
@@ -67,7 +67,7 @@ TEST_F(RecallTest, CountsExcludesOfAnySlice) {
 }
 
 // Of another boot, or of who knows whom, nothing is believed.
-TEST_F(RecallTest, AcceptsExcludesOnlyOfOwnSlicesOfThisBoot) {
+TEST_F(RestoreTest, AcceptsExcludesOnlyOfOwnSlicesOfThisBoot) {
   const std::string record = policy::exclude_record({"a"});
   put(0, "node-a/0000-3b-00-0", {"0000-3b-02-0"}, record).meta.annotations[std::string(kBootIdAnnotation)] =
       "boot-0";
@@ -81,7 +81,7 @@ TEST_F(RecallTest, AcceptsExcludesOnlyOfOwnSlicesOfThisBoot) {
   EXPECT_EQ(recalled().exclude_records.size(), 1u);
 }
 
-TEST_F(RecallTest, RestoresLinksOfSlicesAndReservations) {
+TEST_F(RestoreTest, RestoresLinksOfSlicesAndReservations) {
   auto& slice = put(0, "node-a/net", {"br-a"});
   kube::Device device{.name = "br-a"};
   device.attributes["dra.networking/ifName"] = std::string("br.a");
@@ -95,7 +95,7 @@ TEST_F(RecallTest, RestoresLinksOfSlicesAndReservations) {
 }
 
 // Red when an entry counts as offered in this boot that another boot, another driver or nobody known has written.
-TEST_F(RecallTest, UsesOwnSlicesForThisBoot) {
+TEST_F(RestoreTest, UsesOwnSlicesForThisBoot) {
   put(0, "node-a/net", {"ours"});
   put(1, "node-a/old", {"of-another-boot"}).meta.annotations[std::string(kBootIdAnnotation)] = "boot-0";
   put(2, "node-a/bare", {"of-no-boot"}).meta.annotations.clear();
@@ -112,30 +112,30 @@ TEST_F(RecallTest, UsesOwnSlicesForThisBoot) {
 
 struct DoubtRow {
   const char* what;
-  std::function<void(RecallTest&)> make;
+  std::function<void(RestoreTest&)> make;
   std::set<std::string> whole;  // pools of the exposure driver that are in no unverified
   bool is_of_sriov = true;
 };
 
-TEST_F(RecallTest, IncompletePoolsAreUnverified) {
+TEST_F(RestoreTest, IncompletePoolsAreUnverified) {
   const std::string links = "node-a/net", pf = "node-a/0000-3b-00-0";
   const std::vector<DoubtRow> rows = {
-      {"no slices", [](RecallTest&) {}, {}},
-      {"whole", [&](RecallTest& test) { test.put(0, pf, {}), test.put(0, links, {}); }, {links, pf}},
-      {"fewer than they say", [&](RecallTest& test) { test.put(0, pf, {}).pool.slice_count = 2; }, {}},
+      {"no slices", [](RestoreTest&) {}, {}},
+      {"whole", [&](RestoreTest& test) { test.put(0, pf, {}), test.put(0, links, {}); }, {links, pf}},
+      {"fewer than they say", [&](RestoreTest& test) { test.put(0, pf, {}).pool.slice_count = 2; }, {}},
       {"held by a finalizer after its pool was given up",
-       [&](RecallTest& test) {
+       [&](RestoreTest& test) {
          test.put(0, links, {}), test.put(0, pf, {}).pool.generation = kEmptiedGeneration;
        },
        {links}},
       {"fewer than they say, beside one that a finalizer holds",
-       [&](RecallTest& test) {
+       [&](RestoreTest& test) {
          test.put(0, pf, {}).pool.slice_count = 2;
          test.put(1, pf, {}).pool.generation = kEmptiedGeneration;
        },
        {}},
       {"under a name that is not ours",
-       [&](RecallTest& test) {
+       [&](RestoreTest& test) {
          kube::ResourceSlice slice = test.put(0, pf, {});
          test.exposure.clear();
          slice.meta.name = "theirs";
@@ -143,13 +143,13 @@ TEST_F(RecallTest, IncompletePoolsAreUnverified) {
        },
        {}},
       {"one that cannot be read",
-       [&](RecallTest& test) {
+       [&](RestoreTest& test) {
          test.put(0, links, {});
          test.put(0, pf, {}).unknown_fields = {std::string(kube::kUnreadable)};
        },
        {links}},
       {"one that does not even tell its pool",
-       [&](RecallTest& test) {
+       [&](RestoreTest& test) {
          test.put(0, links, {});
          test.exposure["x"] = unread_slice("x", "u", "1");
        },

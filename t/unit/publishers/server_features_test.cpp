@@ -11,8 +11,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct AbilitiesTest : testing::Test {
-  AbilitiesTest() { start(""); }
+struct ServerFeaturesTest : testing::Test {
+  ServerFeaturesTest() { start(""); }
   void start(const std::string& scheduler_version) {
     abilities = std::make_unique<ServerFeatures>(
         kube::ClusterPorts{cluster, scheduler, log, [] { return 0.0; }}, "dra.networking", "node-a",
@@ -43,7 +43,7 @@ struct AbilitiesTest : testing::Test {
   std::unique_ptr<ServerFeatures> abilities;
 };
 
-TEST_F(AbilitiesTest, AFieldStoredAsSentIsSupported) {
+TEST_F(ServerFeaturesTest, AFieldStoredAsSentIsSupported) {
   for (const ServerFeature one : {ServerFeature::kListAttributes, ServerFeature::kCounters,
                                   ServerFeature::kSharedDevices, ServerFeature::kSkipNodeOperations,
                                   ServerFeature::kCompatibilityGroups, ServerFeature::kBindingConditions}) {
@@ -61,7 +61,7 @@ TEST_F(AbilitiesTest, AFieldStoredAsSentIsSupported) {
   EXPECT_EQ(changes, 1);
 }
 
-TEST_F(AbilitiesTest, ADroppedFieldIsNotSupported) {
+TEST_F(ServerFeaturesTest, ADroppedFieldIsNotSupported) {
   const struct {
     ServerFeature ability;
     const char *list, *field;
@@ -84,7 +84,7 @@ TEST_F(AbilitiesTest, ADroppedFieldIsNotSupported) {
 }
 
 // A server without the gate stores the counters and drops the groups. Red when that counts as a loss of the counters too.
-TEST_F(AbilitiesTest, DroppedGroupsDoNotDisableCounters) {
+TEST_F(ServerFeaturesTest, DroppedGroupsDoNotDisableCounters) {
   cluster.on_admit = [](const fake::Request&, kube::Json& object) -> std::optional<kube::Failure> {
     auto slice = kube::decode_resource_slice(object).value();
     for (kube::DevicePtr& device : slice.devices)
@@ -111,7 +111,7 @@ TEST_F(AbilitiesTest, DroppedGroupsDoNotDisableCounters) {
 }
 
 // The scheduler adds counters up wrongly before 1.36.2, whatever the API server stores.
-TEST_F(AbilitiesTest, CountersNeedASchedulerThatSupportsThem) {
+TEST_F(ServerFeaturesTest, CountersNeedASchedulerThatSupportsThem) {
   cluster.git_version = "v1.36.1";
   abilities->want(ServerFeature::kCounters);
   scheduler.advance(1s);
@@ -131,7 +131,7 @@ TEST_F(AbilitiesTest, CountersNeedASchedulerThatSupportsThem) {
     EXPECT_FALSE(has_counting_scheduler(version)) << version;
 }
 
-TEST_F(AbilitiesTest, ProbesAnotherServerAgain) {
+TEST_F(ServerFeaturesTest, ProbesAnotherServerAgain) {
   drop("", "sharedCounters");
   abilities->want(ServerFeature::kCounters);
   scheduler.advance(1s);
@@ -150,7 +150,7 @@ TEST_F(AbilitiesTest, ProbesAnotherServerAgain) {
 }
 
 // Red when each answer of one of several servers is a probe at once.
-TEST_F(AbilitiesTest, ProbesAlternatingServersAtGrowingIntervals) {
+TEST_F(ServerFeaturesTest, ProbesAlternatingServersAtGrowingIntervals) {
   abilities->want(ServerFeature::kSharedDevices);
   for (int i = 0; i < 600; ++i) {
     cluster.git_version = i % 2 == 0 ? "v1.36.4" : "v1.37.1";
@@ -162,7 +162,7 @@ TEST_F(AbilitiesTest, ProbesAlternatingServersAtGrowingIntervals) {
 }
 
 // Red when counters stay until another server's turn to be probed has come.
-TEST_F(AbilitiesTest, AnOldServerDisablesCountersImmediately) {
+TEST_F(ServerFeaturesTest, AnOldServerDisablesCountersImmediately) {
   cluster.git_version = "v1.36.4";
   abilities->want(ServerFeature::kCounters);
   scheduler.advance(1s);
@@ -180,7 +180,7 @@ TEST_F(AbilitiesTest, AnOldServerDisablesCountersImmediately) {
 }
 
 // Red when a ValidatingAdmissionPolicy's or a webhook's refusal is taken for a feature gate that is off.
-TEST_F(AbilitiesTest, IgnoresARefusalByAdmission) {
+TEST_F(ServerFeaturesTest, IgnoresARefusalByAdmission) {
   for (
       const char* words :
       {"ValidatingAdmissionPolicy 'p' with binding 'p' denied request: spec.pool.name: a, or what begins with a/, is wanted",
@@ -200,7 +200,7 @@ TEST_F(AbilitiesTest, IgnoresARefusalByAdmission) {
 }
 
 // Red when who answers in the server's place takes an ability away.
-TEST_F(AbilitiesTest, IgnoresAnswersOfOtherServers) {
+TEST_F(ServerFeaturesTest, IgnoresAnswersOfOtherServers) {
   abilities->want(ServerFeature::kSharedDevices);
   scheduler.advance(1s);
   ASSERT_TRUE(abilities->has(ServerFeature::kSharedDevices));
@@ -231,7 +231,7 @@ TEST_F(AbilitiesTest, IgnoresAnswersOfOtherServers) {
   EXPECT_EQ(changes, 1);
 }
 
-TEST_F(AbilitiesTest, NoAnswerMeansUnsupported) {
+TEST_F(ServerFeaturesTest, NoAnswerMeansUnsupported) {
   cluster.set_network(fake::FakeCluster::Network::kBlackHole);
   abilities->want(ServerFeature::kSharedDevices);
   scheduler.advance(ServerFeatures::kAnswerMax + 1s);

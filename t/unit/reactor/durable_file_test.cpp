@@ -126,7 +126,7 @@ TEST_F(DurableFile, KeepsTheLastOfSeveralFilesWithOnePath) {
   EXPECT_EQ(read_whole(other, 9).value(), "b");
 }
 
-TEST_F(DurableFile, RemovingTwiceIsNoError) {
+TEST_F(DurableFile, ASecondRemovalSucceeds) {
   ASSERT_TRUE(write_durably(path("a"), "x"));
   EXPECT_TRUE(remove_durably(path("a")));
   EXPECT_FALSE(fs::exists(path("a")));

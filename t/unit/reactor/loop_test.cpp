@@ -97,7 +97,7 @@ TEST_F(LoopFixture, ReleasesCancelledTasks) {
   EXPECT_EQ(captured.use_count(), 2) << "a dropped ticket frees its captures";
 }
 
-TEST_F(LoopFixture, RunEndsWithStopEvenIfItCameFirst) {
+TEST_F(LoopFixture, RunEndsIfStopPrecededIt) {
   loop.stop();
   loop.run();
   const Ticket task = loop.scheduler().after(1ms, [&] { loop.stop(); });

@@ -317,7 +317,7 @@ TEST_F(ListWatchTest, AnEmptyWatchThatEndsImmediatelyIsAFailureWithoutARelist) {
   EXPECT_EQ(events(), (Words{"relisted"})) << "only the first one";
 }
 
-TEST_F(ListWatchTest, AShortWatchWithEventsIsNoFailure) {
+TEST_F(ListWatchTest, DoesNotCountAShortWatchWithEventsAsAFailure) {
   follow();
   scheduler.advance(2s);
   cluster.end_watches();

@@ -49,7 +49,7 @@ TEST(IsInScope, KeepsATruncatedObject) {
   }
 }
 
-TEST(ObjectHead, TextsAndWhatTheySay) {
+TEST(ObjectHead, DecodesTexts) {
   const struct {
     const char* why;
     std::string text;

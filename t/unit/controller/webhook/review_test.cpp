@@ -161,7 +161,7 @@ TEST(Review, RefusesAnInvalidRequest) {
   }
 }
 
-TEST(Review, RefusesABodyThatIsNoObject) {
+TEST(Review, RefusesABodyOtherThanAnObject) {
   for (const char* body : {"garbage", "[]", "{"})
     EXPECT_EQ(webhook::review(body, kDrivers).body, "no AdmissionReview: the body is not a JSON object\n")
         << body;

@@ -172,7 +172,7 @@ TEST_F(ApiClusterTest, ABrokenItemAffectsNoOther) {
   EXPECT_EQ(world.list().words, (Words{R"(item {"a":1})", "item {x: y}", R"(item {"b":2})", "done 7"}));
 }
 
-TEST_F(ApiClusterTest, RefusesAnAnswerThatIsNoList) {
+TEST_F(ApiClusterTest, RefusesAnAnswerOtherThanAList) {
   for (const std::string& body :
        {std::string("{}"), std::string("<html>please log in</html>"), std::string("[]"),
         std::string(R"({"kind":"Status","metadata":{}})"),

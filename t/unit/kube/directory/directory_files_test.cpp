@@ -26,7 +26,7 @@ TEST(NamesIn, RefusesAPartiallyListedFolder) {
   ::waitpid(over, nullptr, 0);
 }
 
-TEST(SortOf, WhatIsThere) {
+TEST(SortOf, ClassifiesPaths) {
   char pattern[] = "/tmp/sliced-sort-XXXXXX";
   const std::string folder = ::mkdtemp(pattern);
   std::ofstream(folder + "/file") << "x";

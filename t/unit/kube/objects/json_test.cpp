@@ -66,7 +66,7 @@ TEST(DecodeJson, KeepsIntegersExact) {
   }
 }
 
-TEST(DecodeJson, RefusesWhatIsNotOneDocument) {
+TEST(DecodeJson, RefusesOtherThanOneDocument) {
   const std::string_view rows[] = {
       "",
       "   ",

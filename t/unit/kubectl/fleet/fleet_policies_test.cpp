@@ -103,7 +103,7 @@ TEST(FleetPolicies, AnInvalidExcludeWithdrawsNothing) {
 }
 
 // Red when a file that says what there is already counts as an edit, so that nodes are told of that it does not touch.
-TEST(FleetPolicies, IgnoresMetadataThatIsNoEdit) {
+TEST(FleetPolicies, IgnoresMetadataChangesThatAreNotEdits) {
   const auto stored = [](const kube::Json& one) { return *kube::decode_json(kube::encode_json(one)); };
   const FleetPolicies now =
       policies({stored(sriov("a", "{pfNames: [ens1f0]}")), stored(exposure("x", "expose", "true"))});

@@ -297,7 +297,7 @@ TEST(Fleet, ReportsAPolicyThatANodeHasNotApplied) {
 
 // Red when each edit makes a whole fleet look behind while its reports are on their way, or when a report without room for all
 // policies counts as one that does not know the rest.
-TEST(Fleet, ARecentEditIsNoLag) {
+TEST(Fleet, DoesNotReportARecentEditAsLag) {
   Fleet fleet({kDriver});
   fleet.put_node("a");
   auto report = reporting("a", {of_exposure("p", 1)});

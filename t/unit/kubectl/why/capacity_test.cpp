@@ -17,7 +17,7 @@ TEST(CapacityAmount, PrintsTheLargestFittingUnit) {
 }
 
 // Red when what a claim takes is not what Kubernetes charges it (KEP-5075).
-TEST(Taking, RoundsUpToAValidAmount) {
+TEST(DevicesInUse, RoundsUpToAValidAmount) {
   kube::Device device;
   kube::Capacity& capacity = device.capacity["bandwidth"];
   capacity.value = quantity("10G");
@@ -42,7 +42,7 @@ TEST(Taking, RoundsUpToAValidAmount) {
   EXPECT_EQ(absent->misfit, "has no capacity queues");
 }
 
-TEST(Taking, RefusesAnAmountThatCannotBeRoundedUp) {
+TEST(DevicesInUse, RefusesAnAmountThatCannotBeRoundedUp) {
   kube::Device device;
   kube::Capacity& capacity = device.capacity["bandwidth"];
   capacity.value = quantity("10");

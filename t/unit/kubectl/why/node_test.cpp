@@ -6,7 +6,7 @@
 namespace sliced::why {
 namespace {
 
-TEST(KeepsAway, ReportsThePodsRequirementAndTheNodesValue) {
+TEST(NodeAffinity, ReportsThePodsRequirementAndTheNodesValue) {
   const auto node = decode_node(object_of(
       "metadata: {name: w, labels: {zone: a}}\nspec: {unschedulable: true, taints: [{key: t, effect: PreferNoSchedule}]}"));
   ASSERT_TRUE(node);

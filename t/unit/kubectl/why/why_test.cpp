@@ -730,7 +730,7 @@ TEST(Why, CountsMissingDistinctValues) {
 }
 
 // What a constraint can meet is not a clash: counters or other claims stand in the way then.
-TEST(Why, ASatisfiableConstraintIsNoConflict) {
+TEST(Why, DoesNotReportASatisfiableConstraint) {
   Cluster cluster;
   add(cluster, kWorld);
   add(cluster, kShared);
