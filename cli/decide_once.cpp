@@ -22,7 +22,9 @@ std::unique_ptr<daemon::Daemon> decide_once(daemon::HostProcess& process, const 
   daemon->withhold(std::move(facts.not_returned));
   daemon->start();
   std::vector<std::string> missing;
-  const auto is_decided = [&] { return daemon->decision() != nullptr && !daemon->decision()->awaits_pods; };
+  const auto is_decided = [&] {
+    return daemon->decision() != nullptr && !daemon->decision()->awaits_pod_claims;
+  };
   process.run_until([&] { return is_decided() || !(missing = daemon->missing()).empty(); }, kDecideMax);
   if (daemon->decision() != nullptr) return daemon;
   if (missing.empty()) {

@@ -530,7 +530,7 @@ const PoolPublisher& Daemon::offer_of(std::string_view driver) const {
 }
 
 bool Daemon::converged() const {
-  return state_.decision && !state_.decision->awaits_pods && decider_.idle() &&
+  return state_.decision && !state_.decision->awaits_pod_claims && decider_.idle() &&
          std::all_of(offers_.begin(), offers_.end(),
                      [](const PoolPublisher& offer) { return offer.publisher().converged(); });
 }

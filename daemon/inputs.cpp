@@ -59,7 +59,7 @@ Decider::InputsPtr make_snapshot(const SnapshotSources& from) {
   inputs->quarantine = {from.offers[kSriov].quarantine(), from.offers[kExposure].quarantine()};
   inputs->holdings = ledger.holdings();
   inputs->unverified = ledger.unverified();
-  inputs->awaits_pods = from.charges.awaits_pods(!policies->exposures.empty());
+  inputs->awaits_pod_claims = from.charges.awaits_pod_claims(!policies->exposures.empty());
   if (decision != nullptr) {
     inputs->selectors = decision->selectors;
     inputs->entries = decision->entries;
@@ -69,10 +69,10 @@ Decider::InputsPtr make_snapshot(const SnapshotSources& from) {
   inputs->tracks = readiness.now();
   inputs->node_state = readiness.node_state();
   if (from.query_times != nullptr) inputs->query_times = *from.query_times;
-  if (decision != nullptr) inputs->asked_of_pfs = decision->asked_of_pfs;
+  if (decision != nullptr) inputs->pf_queries = decision->pf_queries;
   // A put-off offer was not published: the current slices are of an earlier process.
   const bool looks_back = policies->looks_back || policy::looks_back(from.options.readiness) ||
-                          readiness.is_any_unfinished() || readiness.is_any_taken();
+                          readiness.is_any_unfinished() || readiness.is_any_assumed();
   const bool has_before = decision != nullptr && !from.offers[kSriov].is_put_off();
   const bool is_unknown = !policies->sriov.empty() && policy::is_any_unknown(*from.inventory);
   if (!inputs->settling.empty() || ((looks_back || is_unknown) && has_before))
@@ -81,7 +81,7 @@ Decider::InputsPtr make_snapshot(const SnapshotSources& from) {
   if (has_before) inputs->before_at = decision->inputs->now;
   // Without exposure policies and holdings, the SR-IOV driver does not wait for the exposure driver.
   const bool has_exposures = !policies->exposures.empty() || !inputs->holdings.empty();
-  if (has_exposures || inputs->awaits_pods) inputs->sriov_holdings = ledger.sriov_holdings();
+  if (has_exposures || inputs->awaits_pod_claims) inputs->sriov_holdings = ledger.sriov_holdings();
   if (has_exposures) inputs->is_sriov_unverified = ledger.is_sriov_unverified();
   if (has_exposures || ((looks_back || is_unknown) && !has_before))
     inputs->published =

@@ -28,7 +28,7 @@ std::vector<Shared<policy::ExposurePolicy>> policies_selecting_by_mac(const poli
 // pool after a restart, or when another daemon took over.
 bool is_put_off(const policy::Decision& decision, const PlanContext& context) {
   const PoolPublisher& offer = context.offers[kSriov];
-  return decision.awaits_pods && context.are_pods_being_read &&
+  return decision.awaits_pod_claims && context.are_pods_being_read &&
          (!offer.publisher().has_desired() || !offer.is_there(context.node_name));
 }
 
@@ -52,7 +52,7 @@ Plan make_plan(policy::Decision decision, std::string why, PlanContext context) 
     one.changes =
         policy::offer_changes_of(before, decision, which == kSriov, offer.driver(), *one.difference, why);
   }
-  plan.query_again = decision.awaited_pfs;
+  plan.query_again = decision.unanswered_pfs;
   plan.query_again.merge(context.out_of_sync);
   plan.query_now = decision.pfs_to_query;
   plan.selecting_by_mac = policies_selecting_by_mac(decision);
@@ -62,7 +62,7 @@ Plan make_plan(policy::Decision decision, std::string why, PlanContext context) 
   if (is_any_new) plan.query_now.merge(pfs_of_handed_over(context.inventory));
   plan.decide_at = decision.due;
   plan.decide_again = decision.is_regrouped;
-  plan.awaits_claims = decision.awaits_pods && context.are_pods_being_read;
+  plan.awaits_claims = decision.awaits_pod_claims && context.are_pods_being_read;
   plan.why = std::move(why);
   plan.decision = std::make_shared<const policy::Decision>(std::move(decision));
   return plan;

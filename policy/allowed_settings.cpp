@@ -27,7 +27,7 @@ bool may_match(const SriovPolicy& policy, const hotplug::HostDevice& vf, const U
     return config.problems.empty() &&
            (config.filters.empty() ||
             std::any_of(config.filters.begin(), config.filters.end(), [&](const ResourceFilter& filter) {
-              return ask_filter(filter, vf, unknown).says != Says::kNo;
+              return match_filter(filter, vf, unknown).match_result != MatchResult::kNo;
             }));
   });
 }
@@ -50,14 +50,14 @@ AllowedSettings exposure_settings(const Decision& decision, const hotplug::HostD
                                   std::string_view suffix) {
   AllowedSettings out;
   if (decision.selectors == nullptr) return out;
-  const SelectorAnswers& answers = *decision.selectors;
+  const SelectorResults& answers = *decision.selectors;
   for (const int32_t index : answers.node.exposes) {
     const ExposurePolicy& policy = *decision.inputs->policies->exposures[static_cast<size_t>(index)];
     if (policy.exposure.name_suffix != suffix) continue;
     if (device.type == hotplug::DeviceType::kVirtual && !policy.include_virtual) continue;
     const std::string& asked = answers.asked[static_cast<size_t>(index)];
-    const KeptAnswer answer = answers.memory.of(device.id.text, asked);
-    if (answer.says_yes() || !answers.memory.unknown_fact(device.id.text, asked).empty())
+    const StoredResult answer = answers.memory.of(device.id.text, asked);
+    if (answer.is_true() || !answers.memory.unknown_fact(device.id.text, asked).empty())
       limit(policy.allow, "DeviceExposurePolicy " + policy.id.name, out);
   }
   return out;

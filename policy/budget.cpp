@@ -73,7 +73,7 @@ std::vector<Usage> deal_out(size_t count, Budget budget, const WorkOn& work_on) 
   return Dealing(count, budget, work_on).run();
 }
 
-std::vector<bool> who_fits(const std::vector<uint64_t>& needs, Budget budget) {
+std::vector<bool> fitting(const std::vector<uint64_t>& needs, Budget budget) {
   std::vector<size_t> by_need(needs.size());
   std::iota(by_need.begin(), by_need.end(), size_t{0});
   std::stable_sort(by_need.begin(), by_need.end(), [&](size_t a, size_t b) { return needs[a] < needs[b]; });

@@ -54,6 +54,6 @@ std::vector<Usage> deal_out(size_t count, Budget budget, const WorkOn& work_on);
 
 /// The same for known needs. Returns true for each consumer that gets its need. A consumer that gets nothing
 /// spends nothing, so the fair share is that of the whole budget. The rest goes to the others, in order.
-std::vector<bool> who_fits(const std::vector<uint64_t>& needs, Budget budget);
+std::vector<bool> fitting(const std::vector<uint64_t>& needs, Budget budget);
 
 }  // namespace sliced::policy

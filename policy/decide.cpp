@@ -10,7 +10,8 @@ namespace {
 
 // Returns the unverified pools from which a DeviceExposurePolicy offers the PF or a VF. The other driver's
 // VFs in them wait. Other PFs belong to that driver alone.
-std::set<std::string> pools_in_doubt(const Inputs& in, const Resolutions& resolutions, PoolNames& names) {
+std::set<std::string> unverified_pools_of(const Inputs& in, const Resolutions& resolutions,
+                                          PoolNames& names) {
   std::set<std::string> out;
   if (!in.unverified.is_any) return out;
   auto resolution = resolutions.devices.begin();
@@ -28,8 +29,8 @@ Decision decide(std::shared_ptr<const Inputs> inputs, const std::stop_token& sto
   Decision out;
   const Inputs& in = *inputs;
   // The policies' answers for each device: excludes first, which apply to both kinds.
-  out.selectors = ask_selectors(in.policies->exposures, in.node, in.settings.exposure_driver, in.inventory,
-                                in.selectors, in.settings.budgets, stop, in.published);
+  out.selectors = evaluate_selectors(in.policies->exposures, in.node, in.settings.exposure_driver,
+                                     in.inventory, in.selectors, in.settings.budgets, stop, in.published);
   if (stop.stop_requested()) return out;
   const Resolutions resolutions{resolve(in.policies->exposures, *out.selectors, *in.inventory,
                                         in.settings.budgets.entries, out.exposure_problems),
@@ -40,7 +41,7 @@ Decision decide(std::shared_ptr<const Inputs> inputs, const std::stop_token& sto
   DecisionContext context{.in = in,
                           .pools = names,
                           .unreadable_exclude = unreadable.empty() ? -1 : unreadable.front(),
-                          .unverified_pools = pools_in_doubt(in, resolutions, names)};
+                          .unverified_pools = unverified_pools_of(in, resolutions, names)};
   const Gates gates(context);
   // The offers that remain, by driver. If both kinds offer a function, the SriovResourcePolicy has it.
   const SameFacts same(*in.inventory, in.entries == nullptr ? nullptr : in.entries->inventory.get());
@@ -50,16 +51,16 @@ Decision decide(std::shared_ptr<const Inputs> inputs, const std::stop_token& sto
   decide_exposures(deciding);
   out.entries = std::move(memory);
   out.wanted = std::move(context.wanted);
-  out.awaits_pods = context.awaits_pods;
+  out.awaits_pod_claims = context.awaits_pod_claims;
   out.due = context.due;
-  if (!context.asked_of_pfs.empty()) {
-    auto asked = std::make_shared<AskedOfPfs>();
-    asked->reserve(context.asked_of_pfs.size());
-    asked->insert(context.asked_of_pfs.begin(), context.asked_of_pfs.end());
-    out.asked_of_pfs = std::move(asked);
+  if (!context.pf_queries.empty()) {
+    auto asked = std::make_shared<PfQueries>();
+    asked->reserve(context.pf_queries.size());
+    asked->insert(context.pf_queries.begin(), context.pf_queries.end());
+    out.pf_queries = std::move(asked);
   }
   out.pfs_to_query = std::move(context.pfs_to_query);
-  out.awaited_pfs = std::move(context.awaited_pfs);
+  out.unanswered_pfs = std::move(context.unanswered_pfs);
   out.unready_since = std::move(context.unready_since);
   out.unready = std::move(context.unready);
   out.inputs = std::move(inputs);

@@ -46,24 +46,24 @@ struct Decision {
   std::set<std::string> unverified;  // unverified pools of the exposure driver that are reserved as a whole
   /// Pools of either driver from which a policy would offer an entry that waits for their reserved entries.
   std::set<std::string> wanted;
-  bool awaits_pods = false;  // an entry waits until the claims of this node's pods are read
+  bool awaits_pod_claims = false;  // an entry waits until the claims of this node's pods are read
   /// Without counters: an offered entry has another exclusionGroup from now on. Entries that only its former
   /// group excluded can be offered by the next decision, which is due immediately.
   bool is_regrouped = false;
   // Readiness: the time at which a waiting device becomes ready; PFs whose VF settings must be queried,
   // because they may change without a notification; the times since which devices are withheld.
   std::optional<TimePoint> due;
-  std::set<hotplug::PciAddress> awaited_pfs;
+  std::set<hotplug::PciAddress> unanswered_pfs;
   std::map<std::string, TimePoint> unready_since;
   UnreadyByReason unready;
   /// The VF settings of PFs that policies require, for the next decision; and PFs whose query is due
   /// immediately.
-  AskedOfPfsPtr asked_of_pfs;
+  PfQueriesPtr pf_queries;
   std::set<hotplug::PciAddress> pfs_to_query;
   /// Evaluated SriovResourcePolicies: indices into the set, in order of evaluation.
   std::vector<int32_t> asked_sriov;
   // Memory for the next decision.
-  SelectorAnswersPtr selectors;
+  SelectorResultsPtr selectors;
   EntryMemoryPtr entries;
   // By index of the policy: the reason that a valid policy is not used, such as its selector.
   std::map<int32_t, Problem> sriov_problems, exposure_problems;

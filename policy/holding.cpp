@@ -46,9 +46,9 @@ const PoolHoldings::Personas& PoolHoldings::of(const std::string& device) const 
 
 bool PoolHoldings::exclude(const Holding& holding) const {
   const auto excludes_it = [&](const Holding* one) { return exclude_each_other(holding, *one, pf_); };
-  const Personas& of_it = of(holding.device);
-  if (std::any_of(of_it.begin(), of_it.end(), excludes_it)) return true;
-  if (holding.device == pf_) return holding.is_exclusive && !pf_.empty() && count_ > of_it.size();
+  const Personas& personas = of(holding.device);
+  if (std::any_of(personas.begin(), personas.end(), excludes_it)) return true;
+  if (holding.device == pf_) return holding.is_exclusive && !pf_.empty() && count_ > personas.size();
   const Personas& of_pf = of(pf_);
   return std::any_of(of_pf.begin(), of_pf.end(), excludes_it);
 }

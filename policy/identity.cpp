@@ -121,14 +121,14 @@ std::map<std::string, std::string> link_names(const hotplug::Inventory& inventor
 
 bool EntryNames::is_anothers(const std::string& name, const std::string& base,
                              const hotplug::HostDevice& link) {
-  if (is_taken(name)) return true;
+  if (is_in_use(name)) return true;
   const auto at = published_.find(name);
   if (at != published_.end() && inventory_.find(at->second) != nullptr) return at->second != link.id.text;
-  return reads_as_anothers(name, base);
+  return is_ambiguous(name, base);
 }
 
 // Reads the name like unknown_holding() (policy/reserved/record.h): the longest label that is a prefix of it.
-bool EntryNames::reads_as_anothers(const std::string& name, const std::string& base) {
+bool EntryNames::is_ambiguous(const std::string& name, const std::string& base) {
   if (!labels_) {
     labels_.emplace();
     for (const auto& [id, device] : inventory_.devices)
@@ -146,14 +146,14 @@ std::string EntryNames::name(const hotplug::HostDevice& device, const std::strin
   std::string name = base + suffix;
   if (!device.pci) {
     std::string hashed = with_hash(base, device.id.text) + suffix;
-    const auto stands = published_.find(hashed);
-    const bool is_published = stands != published_.end() && stands->second == device.id.text;
+    const auto former = published_.find(hashed);
+    const bool is_published = former != published_.end() && former->second == device.id.text;
     if (is_published || is_anothers(name, base, device)) name = std::move(hashed);
   }
   return kube::is_dns_label(name) && take(name) ? name : "";
 }
 
-bool EntryNames::is_taken(const std::string& name) const {
+bool EntryNames::is_in_use(const std::string& name) const {
   return std::binary_search(used_names_.begin(), used_names_.end(), name);
 }
 

@@ -53,8 +53,8 @@ class EntryNames {
 
  private:
   bool is_anothers(const std::string& name, const std::string& base, const hotplug::HostDevice& link);
-  bool reads_as_anothers(const std::string& name, const std::string& base);
-  bool is_taken(const std::string& name) const;
+  bool is_ambiguous(const std::string& name, const std::string& base);
+  bool is_in_use(const std::string& name) const;
   // Returns false if it is taken.
   bool take(const std::string& name);
 

@@ -25,8 +25,8 @@
 
 namespace sliced::policy {
 
-struct SelectorAnswers;  // exposure/resolve.h
-using SelectorAnswersPtr = std::shared_ptr<const SelectorAnswers>;
+struct SelectorResults;  // exposure/resolve.h
+using SelectorResultsPtr = std::shared_ptr<const SelectorResults>;
 
 /// Options, and features of the API server (publishers/server_features.h). Unknown features count as absent;
 /// the defaults here are those of a server with all features except list attributes and groups. A change
@@ -96,19 +96,19 @@ struct Inputs {
   Tracks tracks;
   NodeState node_state;
   /// Ages of VF settings (gates/stale_conditions.h). nullopt: all known values count, because they were read for this
-  /// decision. asked_of_pfs: required queries of the previous decision; nullptr if none.
+  /// decision. pf_queries: required queries of the previous decision; nullptr if none.
   std::optional<QueryTimes> query_times;
-  AskedOfPfsPtr asked_of_pfs;
+  PfQueriesPtr pf_queries;
   /// Entries that may be allocated, independent of the policies: offered, or withdrawn and not shown free
   /// since. Of the exposure driver by pool; of the SR-IOV driver by entry name (its function's).
   HoldingsByPool holdings;
   std::set<std::string> sriov_holdings;
   bool is_sriov_unverified = false;  // any VF may be allocated through the SR-IOV driver
   UnverifiedPools unverified;        // in addition to `holdings`
-  bool awaits_pods = false;          // the allocations of this node's pods from unverified pools have not
+  bool awaits_pod_claims = false;    // the allocations of this node's pods from unverified pools have not
                                      // been read
   // Memory of the previous decision; nullptr if none. Without `entries` all entries are created again.
-  SelectorAnswersPtr selectors;
+  SelectorResultsPtr selectors;
   EntryMemoryPtr entries;
 };
 

@@ -31,7 +31,7 @@ Author author_of(const PolicySet& set, bool is_sriov, int32_t index) {
 
 // Returns the present version of the policy, or the former one if it was deleted.
 template <class Policies>
-const auto& as_it_stands(const Policies& now, const typename Policies::value_type& before) {
+const auto& current_form(const Policies& now, const typename Policies::value_type& before) {
   const auto at = std::ranges::find_if(now, [&](const auto& one) { return one->id == before->id; });
   return at == now.end() ? *before : **at;
 }
@@ -39,8 +39,8 @@ Author former_author(const Decision& before, const Decision& now, bool is_sriov,
   if (index < 0) return {};
   const auto at = static_cast<size_t>(index);
   const PolicySet &was = *before.inputs->policies, &is = *now.inputs->policies;
-  return is_sriov ? author_of(as_it_stands(is.sriov, was.sriov[at]), "policy")
-                  : author_of(as_it_stands(is.exposures, was.exposures[at]), "DeviceExposurePolicy");
+  return is_sriov ? author_of(current_form(is.sriov, was.sriov[at]), "policy")
+                  : author_of(current_form(is.exposures, was.exposures[at]), "DeviceExposurePolicy");
 }
 
 // The policy that offers an entry, and its device.
@@ -74,7 +74,7 @@ Sources sources_of(const Decision& decision, bool is_sriov, const std::vector<st
 }
 
 // Returns the reason that the device is not offered now; policy is "" if none applies to it.
-Author who_withdrew(const Decision& now, bool is_sriov, const std::string& device) {
+Author author_of_withdrawal(const Decision& now, bool is_sriov, const std::string& device) {
   const auto verdict = now.verdicts.find(device);
   if (verdict == now.verdicts.end()) return {.outcome = "gone"};
   const PolicySet& policies = *now.inputs->policies;
@@ -101,7 +101,7 @@ Author who_withdrew(const Decision& now, bool is_sriov, const std::string& devic
 class Teller {
  public:
   Teller(std::string driver, std::string why) : driver_(std::move(driver)), why_(std::move(why)) {}
-  void tell(OfferChange::Kind kind, Author author, const std::string& name) {
+  void add(OfferChange::Kind kind, Author author, const std::string& name) {
     OfferChange& change = by_author_[{kind, std::move(author)}];
     if (change.devices.size() < kOfferChangeDevicesMax)
       change.devices.push_back(name);
@@ -146,19 +146,19 @@ std::vector<OfferChange> offer_changes_of(const Decision* before, const Decision
                                           const std::string& driver, const OfferDifference& difference,
                                           const std::string& why) {
   using Kind = OfferChange::Kind;
-  Teller teller(driver, why);
+  Teller changes(driver, why);
   const auto add_present = [&](Kind kind, const std::vector<std::string>& names) {
     const Sources sources = sources_of(now, is_sriov, names);
     for (const std::string& name : names) {
       const auto at = sources.find(name);
-      teller.tell(kind,
+      changes.add(kind,
                   author_of(*now.inputs->policies, is_sriov, at == sources.end() ? -1 : at->second.policy),
                   name);
     }
   };
   add_present(before == nullptr ? Kind::kFound : Kind::kOffered, difference.added);
   add_present(Kind::kChanged, difference.changed);
-  if (before == nullptr) return teller.all();
+  if (before == nullptr) return changes.all();
   const Sources sources = sources_of(*before, is_sriov, difference.removed);
   // Each policy is looked up once, because a policy may offer thousands of devices.
   std::map<int32_t, Author> former;
@@ -171,16 +171,16 @@ std::vector<OfferChange> offer_changes_of(const Decision* before, const Decision
     const auto at = sources.find(name);
     Author author;
     if (at != sources.end()) {
-      author = who_withdrew(now, is_sriov, at->second.device);
+      author = author_of_withdrawal(now, is_sriov, at->second.device);
       if (author.policy.empty()) {
         const std::string outcome = std::move(author.outcome);
         author = former_of(at->second.policy);
         author.outcome = outcome;
       }
     }
-    teller.tell(Kind::kWithdrawn, std::move(author), name);
+    changes.add(Kind::kWithdrawn, std::move(author), name);
   }
-  return teller.all();
+  return changes.all();
 }
 
 Withdrawer withdrawer_of(const Decision& now, const std::string& device) {

@@ -48,7 +48,7 @@ bool relies_on(const Decision& decision, const std::set<ExposurePolicy::Id>& pol
 
 bool relies_on(const Decision& decision, const std::set<DeviceAttributes::Id>& objects) {
   const PolicySet& policies = *decision.inputs->policies;
-  const auto joins_one = [&](const SriovPolicy& policy, const ResourceConfig& config) {
+  const auto matches_filter = [&](const SriovPolicy& policy, const ResourceConfig& config) {
     return config.attributes_selector &&
            std::any_of(policies.attributes.begin(), policies.attributes.end(),
                        [&](const DeviceAttributes& object) {
@@ -64,7 +64,7 @@ bool relies_on(const Decision& decision, const std::set<DeviceAttributes::Id>& o
     const auto [at, fresh] = joined.try_emplace({verdict.policy, verdict.config});
     if (fresh) {
       const SriovPolicy& policy = policies.sriov[static_cast<size_t>(verdict.policy)];
-      at->second = joins_one(policy, policy.configs[static_cast<size_t>(verdict.config)]);
+      at->second = matches_filter(policy, policy.configs[static_cast<size_t>(verdict.config)]);
     }
     if (at->second && verdict.outcome == Outcome::kRefused) return true;
     offered += verdict.outcome == Outcome::kOffered;

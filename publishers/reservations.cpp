@@ -65,7 +65,7 @@ void Reservations::find_awaited(const hotplug::Inventory& inventory) {
 }
 
 void Reservations::take(const policy::Prepared& prepared) {
-  const bool is_new = ledger_.take(prepared, ports_.scheduler.now()).found_out > 0;
+  const bool is_new = ledger_.take(prepared, ports_.scheduler.now()).newly_found > 0;
   const policy::Holding* holding = ledger_.find(prepared.pool, prepared.entry);
   if (holding != nullptr && holding->is_withdrawn) arm();
   if (is_new) callbacks_.run(on_changed_);
@@ -200,14 +200,14 @@ void Reservations::on_list(policy::ClaimList list) {
 void Reservations::report(const policy::Ledger::Change& change, bool is_polled) {
   if (change.released > 0)
     ports_.log.info("withdrawn devices released: no ResourceClaim has them", {{"devices", change.released}});
-  if (change.found_out > 0)
+  if (change.newly_found > 0)
     ports_.log.warning("unrecorded allocations found: the devices are reserved",
-                       {{"devices", change.found_out}});
+                       {{"devices", change.newly_found}});
   if (change.contested > 0)
     ports_.log.warning(
         "allocations exclude each other: the offered devices are withdrawn until one of them ends",
         {{"devices", change.contested}});
-  if (change.released + change.found_out + change.contested > 0 || is_polled) callbacks_.run(on_changed_);
+  if (change.released + change.newly_found + change.contested > 0 || is_polled) callbacks_.run(on_changed_);
 }
 
 void Reservations::fail(const kube::Failure& failure) {

@@ -78,7 +78,7 @@ bool offer_alike(const ExposurePolicy& one, const ExposurePolicy& other) {
 }
 
 std::vector<Asked> asked_of(const Decision& decision) {
-  const policy::SelectorAnswers& answers = *decision.selectors;
+  const policy::SelectorResults& answers = *decision.selectors;
   std::vector<Asked> out;
   for (const int32_t one : answers.node.exposes) {
     const int32_t column = answers.memory.index_of(answers.asked[static_cast<size_t>(one)]);

@@ -85,7 +85,7 @@ struct JudgedEntry {
 struct JudgedNode {
   std::map<std::pair<std::string, std::string>, JudgedEntry> entries;  // by driver and name
   std::map<std::string, policy::Disposition> dispositions;             // by host device
-  policy::SelectorAnswersPtr selectors;  // results of selectors, for evaluating an edit
+  policy::SelectorResultsPtr selectors;  // results of selectors, for evaluating an edit
   std::set<std::string> problems;  // of policies that can be decoded but not used: an invalid expression
 };
 /// published: the current entries of the node, nullptr if none: an invalid policy does not withdraw them.

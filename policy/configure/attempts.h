@@ -4,7 +4,7 @@
 //
 // Restart:  nothing is stored. An address that is set is in the kernel and not missing; a failed attempt is
 // repeated once.
-// Conflict: if another program removes the address each time, it is set again after kAgainAfter at the
+// Conflict: if another program removes the address each time, it is set again after kRetryAfter at the
 // earliest.
 #include <map>
 #include <optional>
@@ -19,7 +19,7 @@ namespace sliced::policy {
 
 class MacAttempts {
  public:
-  static constexpr Millis kAgainAfter{10'000};
+  static constexpr Millis kRetryAfter{10'000};
 
   /// Returns those that are due. Forgets VFs that no longer exist, and records VFs that have an address now.
   std::vector<MissingMac> due(std::vector<MissingMac> missing, const hotplug::Inventory& host, TimePoint now);
@@ -28,18 +28,18 @@ class MacAttempts {
   std::optional<TimePoint> next() const { return next_; }
 
   /// Records the start of an attempt.
-  void begin(const std::string& vf, TimePoint now) { tried_[vf] = {now, false}; }
+  void begin(const std::string& vf, TimePoint now) { attempts_[vf] = {now, false}; }
   /// Records that the VF has the address, set by this daemon or another program.
   void has(const std::string& vf);
   /// Forgets an attempt that wrote nothing because its preconditions no longer held. It does not count.
-  void forget(const std::string& vf) { tried_.erase(vf); }
+  void forget(const std::string& vf) { attempts_.erase(vf); }
 
  private:
-  struct Tried {
+  struct Attempt {
     TimePoint at;
     bool was_set = false;  // since the attempt
   };
-  std::map<std::string, Tried> tried_;
+  std::map<std::string, Attempt> attempts_;
   std::optional<TimePoint> next_;
 };
 

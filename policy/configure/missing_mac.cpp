@@ -48,7 +48,7 @@ bool sets_admin_mac(const Readiness& readiness, const Inputs& in) {
 // The policy offers it, or would offer it if it were ready.
 bool is_wanted(Outcome outcome) { return outcome == Outcome::kOffered || outcome == Outcome::kNotReady; }
 
-std::string policy_that_asks(const std::string& id, const Decision& decision) {
+std::string requesting_policy(const std::string& id, const Decision& decision) {
   const Inputs& in = *decision.inputs;
   const auto verdict = decision.verdicts.find(id);
   if (verdict != decision.verdicts.end() && is_wanted(verdict->second.outcome) &&
@@ -75,7 +75,7 @@ bool is_excluded(const std::string& id, const Decision& decision) {
 }
 
 // While the operator synchronizes it sets the addresses itself.
-std::string node_state_that_asks(const HostDevice& vf, const MissingMacRequest& request) {
+std::string requesting_node_state(const HostDevice& vf, const MissingMacRequest& request) {
   const SriovNodeState* state = request.node_state.object.get();
   if (state == nullptr || state->is_spec_unknown || state->sync_status == kSyncInProgress) return "";
   if (!vf.host_use.empty() || is_excluded(vf.id.text, request.decision)) return "";
@@ -102,8 +102,8 @@ std::vector<MissingMac> missing_macs(const MissingMacRequest& request) {
     const HostDevice* pf = request.host.find(vf.pf->text());
     const Netdev* port = pf == nullptr ? nullptr : netdev_on_host(*pf);
     if (port == nullptr) continue;
-    std::string asked_by = policy_that_asks(id, request.decision);
-    if (asked_by.empty()) asked_by = node_state_that_asks(vf, request);
+    std::string asked_by = requesting_policy(id, request.decision);
+    if (asked_by.empty()) asked_by = requesting_node_state(vf, request);
     if (asked_by.empty()) continue;
     out.push_back({.vf = id,
                    .pf = *vf.pf,

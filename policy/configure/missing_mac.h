@@ -36,9 +36,9 @@ struct MissingMac {
 
 /// The result of one change.
 enum class MacOutcome {
-  kSet,     // set, and verified by a read
-  kHadOne,  // another program had set one before
-  kNotSo,   // a fact no longer holds; nothing was written
+  kSet,         // set, and verified by a read
+  kHadAddress,  // another program had set one before
+  kNotSo,       // a fact no longer holds; nothing was written
 };
 
 struct MissingMacRequest {

@@ -27,10 +27,10 @@ class InSlices {
       : published_(published),
         sriov_(published.sriov.begin()),
         exposure_(published.exposure.begin()),
-        is_none_(published.sriov.empty() && published.exposure.empty()) {}
+        is_nothing_published_(published.sriov.empty() && published.exposure.empty()) {}
 
   bool has(const hotplug::HostDevice& device) {
-    if (!device.pci || is_none_) return false;
+    if (!device.pci || is_nothing_published_) return false;
     const std::string name = function_name(*device.pci);
     const auto& sriov = published_.sriov;
     const auto& exposure = published_.exposure;
@@ -50,7 +50,7 @@ class InSlices {
  private:
   const Published& published_;
   std::set<std::string>::const_iterator sriov_, exposure_;
-  const bool is_none_;
+  const bool is_nothing_published_;
   std::string last_;
 };
 
@@ -109,7 +109,7 @@ class Surveying {
     }
     memory_.answers.resize(devices_.size() * memory_.selectors.size());
     next_.resize(questions.size(), 0);
-    keep_what_stands();
+    keep_former_results();
   }
 
   Survey run(Budget budget) {
@@ -130,25 +130,25 @@ class Surveying {
   }
 
  private:
-  KeptAnswer& answer(size_t device, size_t column) {
+  StoredResult& answer(size_t device, size_t column) {
     return memory_.answers[device * memory_.selectors.size() + column];
   }
 
   // Columns that are not evaluated this time are kept, too.
-  void keep_what_stands() {
+  void keep_former_results() {
     if (before_ == nullptr) return;
     for (size_t c = 0; c < memory_.selectors.size(); ++c) former_.push_back(former_column(c));
     note_runs();
-    is_all_kept_ = same_.are_all();
+    is_all_copied_ = same_.are_all();
     size_t row = 0;  // of before_, where devices are in the same order
     for (size_t d = 0; d < devices_.size(); ++d) {
       while (row < before_->devices.size() && before_->devices[row] < memory_.devices[d]) ++row;
-      const bool was_there = row < before_->devices.size() && before_->devices[row] == memory_.devices[d];
-      const bool is_same = was_there && same_.has(*devices_[d]) && row < before_->is_published.size() &&
+      const bool existed = row < before_->devices.size() && before_->devices[row] == memory_.devices[d];
+      const bool is_same = existed && same_.has(*devices_[d]) && row < before_->is_published.size() &&
                            before_->is_published[row] == memory_.is_published[d];
-      is_all_kept_ &= is_same;
-      if (is_same) keep_row(d, row);
-      if (was_there && is_away(*devices_[d])) keep_known(d, row);
+      is_all_copied_ &= is_same;
+      if (is_same) copy_row(d, row);
+      if (existed && is_away(*devices_[d])) copy_known(d, row);
     }
   }
 
@@ -166,11 +166,11 @@ class Surveying {
   }
 
   // Most rows are copied as a whole.
-  void keep_row(size_t d, size_t row) {
+  void copy_row(size_t d, size_t row) {
     const bool is_virtual = devices_[d]->type == hotplug::DeviceType::kVirtual;
-    if (is_virtual || has_unknown(row)) return keep_one_by_one(d, row, is_virtual);
-    const KeptAnswer* from = before_->answers.data() + row * before_->selectors.size();
-    KeptAnswer* to = memory_.answers.data() + d * memory_.selectors.size();
+    if (is_virtual || has_unknown(row)) return copy_each(d, row, is_virtual);
+    const StoredResult* from = before_->answers.data() + row * before_->selectors.size();
+    StoredResult* to = memory_.answers.data() + d * memory_.selectors.size();
     for (const Run& run : runs_) std::copy_n(from + run.from, run.count, to + run.to);
   }
 
@@ -181,7 +181,7 @@ class Surveying {
                        [](uint8_t fact) { return fact != 0; });
   }
 
-  void keep_one_by_one(size_t d, size_t row, bool is_virtual) {
+  void copy_each(size_t d, size_t row, bool is_virtual) {
     if (!before_->unknown.empty()) memory_.unknown.resize(memory_.answers.size());
     for (size_t c = 0; c < former_.size(); ++c) {
       if (former_[c] < 0 || !is_asked_[c] || (is_virtual && !memory_.is_about_virtual[c])) continue;
@@ -191,7 +191,7 @@ class Surveying {
       if (before_->is_unknown(from)) {
         // Slices may contain the answer of an exclude for a published device meanwhile.
         if (memory_.of_excludes[c] && memory_.is_published[d]) {
-          is_all_kept_ = false;
+          is_all_copied_ = false;
           continue;
         }
       }
@@ -202,10 +202,10 @@ class Surveying {
 
   // For a device whose interface is in another namespace. Selectors of a VF that read only facts of its PF
   // are evaluated again.
-  void keep_known(size_t d, size_t row) {
-    const bool is_told_by_pf = has_pf_with_interface(*devices_[d]);
+  void copy_known(size_t d, size_t row) {
+    const bool has_pf_facts = has_pf_with_interface(*devices_[d]);
     for (size_t c = 0; c < former_.size(); ++c) {
-      if (is_told_by_pf && !is_of_own_interface_[c]) continue;
+      if (has_pf_facts && !is_of_own_interface_[c]) continue;
       const size_t place = row * before_->selectors.size() + static_cast<size_t>(std::max(former_[c], 0));
       if (former_[c] >= 0 && before_->is_of_facts(place)) answer(d, c) = before_->answers[place];
     }
@@ -219,7 +219,7 @@ class Surveying {
 
   // Returns the cost of all answers if none must be evaluated again; otherwise kNotAll.
   uint64_t kept_steps(const Question& question, size_t column) const {
-    const int32_t former = is_all_kept_ ? former_[column] : -1;
+    const int32_t former = is_all_copied_ ? former_[column] : -1;
     if (former < 0 || before_->is_about_virtual[static_cast<size_t>(former)] != question.is_about_virtual)
       return SelectorMemory::kNotAll;
     return before_->steps[static_cast<size_t>(former)];
@@ -243,11 +243,11 @@ class Surveying {
         left.push_back(q);
       else if (steps <= cap)
         used[q] = {steps, true};
-    if (!left.empty()) ask_each(left, cap, used);
+    if (!left.empty()) evaluate_each(left, cap, used);
   }
 
   // By device, because the facts that were read of it serve all questions.
-  void ask_each(const std::vector<size_t>& left, uint64_t cap, std::vector<Usage>& used) {
+  void evaluate_each(const std::vector<size_t>& left, uint64_t cap, std::vector<Usage>& used) {
     size_t first = devices_.size();
     for (const size_t q : left) first = std::min(first, next_[q]);
     for (size_t d = first; d < devices_.size(); ++d) {
@@ -266,8 +266,8 @@ class Surveying {
     const bool is_passed_over =
         devices_[d]->type == hotplug::DeviceType::kVirtual && !question.is_about_virtual;
     if (!is_passed_over) {
-      KeptAnswer& kept = answer(d, columns_[q]);
-      const KeptAnswer now = kept.is_known() ? kept : evaluate(q, d, cap - used.steps);
+      StoredResult& kept = answer(d, columns_[q]);
+      const StoredResult now = kept.is_known() ? kept : evaluate(q, d, cap - used.steps);
       if (used.steps + now.steps() > cap) return;
       kept = now;
       used.steps += now.steps();
@@ -276,19 +276,19 @@ class Surveying {
   }
 
   // Beyond its share the evaluation stops, and is repeated when more budget is available.
-  KeptAnswer evaluate(size_t q, size_t d, uint64_t room) {
+  StoredResult evaluate(size_t q, size_t d, uint64_t room) {
     using Is = cel::Answer::Is;
     const Question& question = questions_[q];
     const hotplug::HostDevice& device = *devices_[d];
-    look_at(device);
-    Asked asked = select(question, HostDeviceView::Unknown::kIsAnError, room);
+    set_device(device);
+    Selection asked = select(question, HostDeviceView::Unknown::kIsAnError, room);
     if (question.is_exclude && !is_graver(asked.is, Is::kUnknown)) ask_ports(question, device, room, asked);
     if (asked.steps > room) return {Is::kError, asked.steps};
     if (asked.is != Is::kUnknown) return {asked.is, asked.steps};
     const bool is_published = memory_.is_published[d];
-    if (question.is_exclude && is_published && was_not_meant(question, d)) return {Is::kFalse, asked.steps};
+    if (question.is_exclude && is_published && was_unintended(question, d)) return {Is::kFalse, asked.steps};
     if (!question.is_exclude && is_published) {
-      const Asked absent = select(question, HostDeviceView::Unknown::kIsAbsent, room - asked.steps);
+      const Selection absent = select(question, HostDeviceView::Unknown::kIsAbsent, room - asked.steps);
       set_unknown(d, q, *asked.fact, SelectorMemory::kReadAsAbsent);
       return {absent.is, asked.steps + absent.steps};
     }
@@ -297,7 +297,7 @@ class Surveying {
   }
 
   // The facts that are read of it serve all questions.
-  void look_at(const hotplug::HostDevice& device) {
+  void set_device(const hotplug::HostDevice& device) {
     if (std::exchange(looked_at_, &device) == &device) return;
     DeviceFacts facts{.device = device, .inventory = &inventory_};
     if (device.pf && device.pf != last_pf_) {
@@ -307,7 +307,7 @@ class Surveying {
     if (device.pf) facts.pf = last_pf_device_;
     if (device.netdev && !device.netdev->master.empty())
       facts.master = inventory_.find(device.netdev->master);
-    view_.look_at(facts);
+    view_.set_device(facts);
   }
 
   void set_unknown(size_t d, size_t q, const KnownAttribute& fact, uint8_t mark = 0) {
@@ -316,7 +316,7 @@ class Surveying {
         static_cast<uint8_t>((&fact - known_attributes().data() + 1) | mark);
   }
 
-  struct Asked {
+  struct Selection {
     cel::Answer::Is is;
     uint64_t steps;
     const KnownAttribute* fact;  // the unknown fact that was read; nullptr if none
@@ -324,11 +324,11 @@ class Surveying {
 
   // Evaluates for the device of the view. An error because of an unknown fact is not the expression's. Beyond
   // `room` the cost is reported as more than that.
-  Asked select(const Question& question, HostDeviceView::Unknown as, uint64_t room) {
+  Selection select(const Question& question, HostDeviceView::Unknown as, uint64_t room) {
     view_.read_unknown(as);
-    Asked out{evaluator_.select(*question.program, view_, std::min(cel::kCostMax, room),
-                                std::min(cel::kStepsMax, room)),
-              0, nullptr};
+    Selection out{evaluator_.select(*question.program, view_, std::min(cel::kCostMax, room),
+                                    std::min(cel::kStepsMax, room)),
+                  0, nullptr};
     out.steps = std::max(evaluator_.cost(), evaluator_.steps());
     worked_ += out.steps;
     out.fact = view_.unknown_asked();
@@ -338,13 +338,14 @@ class Surveying {
   }
 
   // Combines the answers of an exclude for the other ports, which exposes do not see.
-  void ask_ports(const Question& question, const hotplug::HostDevice& device, uint64_t room, Asked& worst) {
+  void ask_ports(const Question& question, const hotplug::HostDevice& device, uint64_t room,
+                 Selection& worst) {
     if (device.other_netdevs.empty() && !device.misses_ports) return;
     const auto ask = [&](std::optional<hotplug::Netdev> port) {
       if (worst.steps > room) return;
       const hotplug::HostDevice alone = with_port(device, std::move(port));
-      view_.look_at(facts_of(alone, inventory_));
-      Asked now = select(question, HostDeviceView::Unknown::kIsAnError, room - worst.steps);
+      view_.set_device(facts_of(alone, inventory_));
+      Selection now = select(question, HostDeviceView::Unknown::kIsAnError, room - worst.steps);
       now.steps += worst.steps;
       if (is_graver(now.is, worst.is))
         worst = now;
@@ -353,16 +354,16 @@ class Surveying {
     };
     for (const hotplug::Netdev& port : device.other_netdevs) ask(port);
     if (device.misses_ports) ask(std::nullopt);
-    view_.look_at(facts_of(device, inventory_));
+    view_.set_device(facts_of(device, inventory_));
   }
 
-  bool was_not_meant(const Question& question, size_t d) const {
+  bool was_unintended(const Question& question, size_t d) const {
     const std::string& id = memory_.devices[d];
     const int32_t column = before_ == nullptr ? -1 : before_->index_of(question.cel);
     const ptrdiff_t row = column < 0 ? -1 : before_->row_of(id);
     if (row >= 0 && before_->of_excludes[static_cast<size_t>(column)]) {
       const auto place = static_cast<size_t>(row + column);
-      const KeptAnswer former = before_->answers[place];
+      const StoredResult former = before_->answers[place];
       if (former.is_known() && !before_->is_unknown(place)) return former.is() == cel::Answer::Is::kFalse;
     }
     const auto records = published_.exclude_records.find(id);
@@ -392,7 +393,7 @@ class Surveying {
   };
   std::vector<Run> runs_;        // valid ones, from their column of before_
   std::vector<int32_t> former_;  // by selector: its column of before_; -1 without valid answers
-  bool is_all_kept_ = false;     // all devices and selectors of before_
+  bool is_all_copied_ = false;   // all devices and selectors of before_
   const hotplug::HostDevice* looked_at_ = nullptr;
   std::optional<hotplug::PciAddress> last_pf_;
   const hotplug::HostDevice* last_pf_device_ = nullptr;
@@ -406,7 +407,7 @@ class Surveying {
 
 }  // namespace
 
-KeptAnswer::KeptAnswer(cel::Answer::Is is, uint64_t steps) {
+StoredResult::StoredResult(cel::Answer::Is is, uint64_t steps) {
   unsigned exponent = 0;
   for (; steps > kMantissaMax && exponent < 15; ++exponent) steps = steps / 2 + steps % 2;
   steps = std::min(steps, kMantissaMax);
@@ -418,9 +419,9 @@ ptrdiff_t SelectorMemory::row_of(const std::string& device) const {
   return at < 0 ? -1 : at * static_cast<ptrdiff_t>(selectors.size());
 }
 
-KeptAnswer SelectorMemory::of(const std::string& device, const std::string& selector) const {
+StoredResult SelectorMemory::of(const std::string& device, const std::string& selector) const {
   const ptrdiff_t row = row_of(device), column = index_of(selector);
-  return row < 0 || column < 0 ? KeptAnswer() : answers[static_cast<size_t>(row + column)];
+  return row < 0 || column < 0 ? StoredResult() : answers[static_cast<size_t>(row + column)];
 }
 
 int32_t SelectorMemory::index_of(const std::string& selector) const { return index_in(selectors, selector); }

@@ -17,15 +17,15 @@ namespace sliced::policy {
 
 /// An answer and the work steps that it cost, in two bytes, because there are policies times devices of them.
 /// Steps above 1,023 are rounded up by at most a thousandth.
-class KeptAnswer {
+class StoredResult {
  public:
-  KeptAnswer() = default;  // unknown
-  KeptAnswer(cel::Answer::Is is, uint64_t steps);
+  StoredResult() = default;  // unknown
+  StoredResult(cel::Answer::Is is, uint64_t steps);
   bool is_known() const { return (bits_ & 3) != 0; }
   cel::Answer::Is is() const { return static_cast<cel::Answer::Is>((bits_ & 3) - 1); }
-  bool says_yes() const { return (bits_ & 3) == static_cast<unsigned>(cel::Answer::Is::kTrue) + 1; }
+  bool is_true() const { return (bits_ & 3) == static_cast<unsigned>(cel::Answer::Is::kTrue) + 1; }
   uint64_t steps() const { return static_cast<uint64_t>(bits_ >> 6) << ((bits_ >> 2) & 15); }
-  bool operator==(const KeptAnswer&) const = default;
+  bool operator==(const StoredResult&) const = default;
 
  private:
   uint16_t bits_ = 0;  // 10 bits of steps, 4 of their exponent, 2 of the answer
@@ -39,12 +39,12 @@ struct SelectorMemory {
   /// By selector: evaluated as an exclude: for each port, without reading unknown facts as absent. Other
   /// answers are not valid for an exclude.
   std::vector<bool> of_excludes;
-  std::vector<std::string> devices;  // host device ids, sorted
-  std::vector<KeptAnswer> answers;   // for each device, one for each selector
-  hotplug::InventoryPtr inventory;   // facts of the answers; nullptr: only answers about interfaces in other
-                                     // namespaces are valid
-  std::vector<bool> is_published;    // by device: it was in our slices, which decides how unknown facts are
-                                     // read
+  std::vector<std::string> devices;   // host device ids, sorted
+  std::vector<StoredResult> answers;  // for each device, one for each selector
+  hotplug::InventoryPtr inventory;    // facts of the answers; nullptr: only answers about interfaces in other
+                                      // namespaces are valid
+  std::vector<bool> is_published;     // by device: it was in our slices, which decides how unknown facts are
+                                      // read
   /// By selector: steps of all answers together, if it was evaluated for each device (for other virtual links
   /// only if is_about_virtual); otherwise kNotAll.
   static constexpr uint64_t kNotAll = ~uint64_t{0};
@@ -57,7 +57,7 @@ struct SelectorMemory {
   std::vector<uint8_t> unknown;
   /// Returns the unknown fact; "" if known.
   std::string_view unknown_fact(const std::string& device, const std::string& selector) const;
-  KeptAnswer of(const std::string& device, const std::string& selector) const;
+  StoredResult of(const std::string& device, const std::string& selector) const;
   /// Returns the index in selectors; -1 if absent.
   int32_t index_of(const std::string& selector) const;
   /// Returns the start of the device's row in answers and unknown; -1 if absent.

@@ -100,7 +100,7 @@ class ExposureDecision {
   const std::map<std::string, std::string> links_;
   EntryNames names_;
   ExposedEntries entries_;
-  const Settling settling_;
+  const SettlingDevices settling_;
   CandidatesByPool pools_;
 };
 

@@ -82,7 +82,7 @@ class ExposureDecoder {
     read_attributes();
     check_sharing();
     check_published_plugins();
-    settle_capacities();
+    complete_capacities();
     return std::move(out_);
   }
 
@@ -318,16 +318,16 @@ class ExposureDecoder {
                                                  " can be published; name fewer plugins");
   }
 
-  void settle_capacities() {
+  void complete_capacities() {
     for (auto& [full, capacity] : out_.capacity) {
       const auto at = written_.find(full);
       const Written written =
           at == written_.end() ? Written{reader_.path_of("capacity") + "[" + kSharesId + "]"} : at->second;
-      if (written.is_good) settle_capacity(full, capacity, written);
+      if (written.is_good) complete_capacity(full, capacity, written);
     }
   }
 
-  void settle_capacity(const std::string& full, kube::Capacity& capacity, const Written& written) {
+  void complete_capacity(const std::string& full, kube::Capacity& capacity, const Written& written) {
     std::string origin;
     if (is_shared() && !choose_default(full, capacity, written, origin)) return;
     const kube::Device probe{.name = "x",
@@ -346,7 +346,7 @@ class ExposureDecoder {
                       std::string& origin) {
     if (!capacity.request_policy) capacity.request_policy.emplace();
     std::optional<Quantity>& chosen = capacity.request_policy->default_;
-    const bool is_given = chosen.has_value();
+    const bool is_explicit = chosen.has_value();
     for (size_t i = 0; i < out_.plugins.size(); ++i) {
       const auto consumed = out_.plugins[i].consume_per_allocation.find(full);
       if (consumed == out_.plugins[i].consume_per_allocation.end()) continue;
@@ -356,8 +356,8 @@ class ExposureDecoder {
       } else if (*chosen != consumed->second) {
         problem(plugins_at_[i].path + ".consumePerAllocation",
                 "takes " + consumed->second.text() + " of " + full + ", but " +
-                    (is_given ? "its requestPolicy.default" : "another plugin's") + " is " + chosen->text() +
-                    ", and there is one default for all: write the same",
+                    (is_explicit ? "its requestPolicy.default" : "another plugin's") + " is " +
+                    chosen->text() + ", and there is one default for all: write the same",
                 plugins_at_[i].line);
         return false;
       }

@@ -10,11 +10,11 @@ namespace {
 const KeptEntries* former_exposures(const Inputs& in) {
   if (in.entries == nullptr) return nullptr;
   const KeptEntries& before = in.entries->exposure;
-  const bool stands = before.driver == in.settings.exposure_driver &&
-                      before.takes_lists == in.settings.list_attributes &&
-                      before.lists_numa_nodes == in.settings.lists_numa_nodes &&
-                      before.has_dranet == in.settings.dranet_attributes;
-  return stands ? &before : nullptr;
+  const bool is_current = before.driver == in.settings.exposure_driver &&
+                          before.takes_lists == in.settings.list_attributes &&
+                          before.lists_numa_nodes == in.settings.lists_numa_nodes &&
+                          before.has_dranet == in.settings.dranet_attributes;
+  return is_current ? &before : nullptr;
 }
 
 }  // namespace

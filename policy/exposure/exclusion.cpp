@@ -66,7 +66,7 @@ std::set<std::string> groups_of(const Personas& personas) {
   return out;
 }
 
-bool is_taken(const Personas& personas, const std::string& group) {
+bool is_group_in_use(const Personas& personas, const std::string& group) {
   return std::any_of(personas.begin(), personas.end(), [&](const Holding* one) {
     return one->is_withdrawn && (one->group == group || one->group == kAnyGroup);
   });
@@ -137,7 +137,7 @@ class Counting {
         refuse_group(pf, group);
         continue;
       }
-      set.counters.emplace(group_counter(group), quantity(is_taken(pf, group) ? 0 : 1));
+      set.counters.emplace(group_counter(group), quantity(is_group_in_use(pf, group) ? 0 : 1));
       for (const Holding* one : pf)
         if (one->group == group) take(*one, kPfSet, group_counter(group), 1);
     }
@@ -168,10 +168,10 @@ class Counting {
     bool may_be_whole = std::none_of(members_.vfs.begin(), members_.vfs.end(),
                                      [](const PoolMembers::Vf& vf) { return vf.is_host_used; });
     for (const Holding& persona : members_.personas) may_be_whole &= !persona.is_withdrawn;
-    const bool is_whole_taken = std::any_of(
+    const bool is_whole_in_use = std::any_of(
         pf.begin(), pf.end(), [](const Holding* one) { return one->is_withdrawn && one->is_exclusive; });
     set.counters.emplace(kWhole, quantity(may_be_whole ? 1 : 0));
-    set.counters.emplace(kParts, quantity(is_whole_taken ? 0 : kPartsMax));
+    set.counters.emplace(kParts, quantity(is_whole_in_use ? 0 : kPartsMax));
     for (const Holding& persona : members_.personas)
       if (persona.device == members_.pf || vfs_.contains(persona.device)) {
         const char* name = persona.device == members_.pf && persona.is_exclusive ? kWhole : kParts;
@@ -208,7 +208,7 @@ class Counting {
     const auto tokens = [&](const Holding& one) { return one.is_exclusive ? full : int64_t{1}; };
     if (has_tokens) counters.emplace(base, quantity(full - reserved_tokens_of(personas, full)));
     for (const std::string& group : groups)
-      counters.emplace(group_counter_of(base, group), quantity(is_taken(personas, group) ? 0 : 1));
+      counters.emplace(group_counter_of(base, group), quantity(is_group_in_use(personas, group) ? 0 : 1));
     const std::string set = set_for(counters);
     for (const Holding* one : personas) {
       if (has_tokens) take(*one, set, base, tokens(*one));

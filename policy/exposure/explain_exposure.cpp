@@ -14,14 +14,14 @@ namespace sliced::policy {
 namespace {
 
 // The answer of a selector for a device, for people.
-struct SelectorAnswer {
+struct SelectorOutcome {
   cel::Answer::Is is = cel::Answer::Is::kError;
   std::string error;           // with its column
   bool is_remembered = false;  // from before its interface left; the error is unknown then
   std::string unknown;         // of kUnknown: the unknown fact
 };
 
-std::string shown(const SelectorAnswer& answer) {
+std::string shown(const SelectorOutcome& answer) {
   if (answer.is_remembered)
     return std::string(answer.is == cel::Answer::Is::kTrue    ? "true"
                        : answer.is == cel::Answer::Is::kFalse ? "false"
@@ -42,20 +42,20 @@ std::string shown(const SelectorAnswer& answer) {
 }
 
 // Returns the stored answer. The text of an error is computed again, at a cost that the decision has counted.
-SelectorAnswer answer_of(const Decision& decision, int32_t policy, const hotplug::HostDevice& device) {
-  const SelectorAnswers& known = *decision.selectors;
+SelectorOutcome answer_of(const Decision& decision, int32_t policy, const hotplug::HostDevice& device) {
+  const SelectorResults& known = *decision.selectors;
   const std::string& cel = known.asked[static_cast<size_t>(policy)];
-  const KeptAnswer kept = known.memory.of(device.id.text, cel);
+  const StoredResult kept = known.memory.of(device.id.text, cel);
   if (!kept.is_known()) return {};
   if (const std::string_view fact = known.memory.unknown_fact(device.id.text, cel); !fact.empty())
     return {.is = cel::Answer::Is::kUnknown, .unknown = std::string(fact)};
-  SelectorAnswer out{.is = kept.is()};
+  SelectorOutcome out{.is = kept.is()};
   const auto& before = decision.inputs->selectors;
   out.is_remembered =
       is_away(device) && before != nullptr && before->memory.of(device.id.text, cel).is_known();
   if (out.is != cel::Answer::Is::kError || out.is_remembered) return out;
   HostDeviceView view(decision.inputs->settings.exposure_driver);
-  view.look_at(facts_of(device, *decision.inputs->inventory));
+  view.set_device(facts_of(device, *decision.inputs->inventory));
   cel::Evaluator evaluator;
   const cel::Program& program = *known.programs->at(cel).program;
   evaluator.select(program, view);
@@ -99,7 +99,7 @@ void explain_excluded(const Decision& decision, const hotplug::HostDevice& devic
   const ExposurePolicy& policy = policies[static_cast<size_t>(verdict.exposure)];
   out.outcome = name_of(verdict.outcome);
   out.summary = "DeviceExposurePolicy " + policy.id.name + " excludes it";
-  const SelectorAnswer answer = answer_of(decision, verdict.exposure, device);
+  const SelectorOutcome answer = answer_of(decision, verdict.exposure, device);
   if (verdict.outcome == Outcome::kExcludeUnknown) {
     const std::string note = why_unreadable(answer.unknown, device);
     out.summary =
@@ -137,7 +137,7 @@ std::vector<Rule> rules_of_readiness(const Decision& decision, const hotplug::Ho
 void add_exposure_rules(const Decision& decision, const hotplug::HostDevice& device, size_t rules_max,
                         Explanation& out) {
   const Inputs& in = *decision.inputs;
-  const SelectorAnswers& known = *decision.selectors;
+  const SelectorResults& known = *decision.selectors;
   for (size_t i = 0; i < in.policies->exposures.size(); ++i) {
     if (out.rules.size() >= rules_max) {
       out.rules_left_out += in.policies->exposures.size() - i;
@@ -165,7 +165,7 @@ void add_exposure_rules(const Decision& decision, const hotplug::HostDevice& dev
                            "includeVirtual: true, which a virtual link requires"});
       continue;
     }
-    const SelectorAnswer answer = answer_of(decision, index, device);
+    const SelectorOutcome answer = answer_of(decision, index, device);
     const bool matches = answer.is == cel::Answer::Is::kTrue;
     out.rules.push_back({policy.id.name, "spec.selector.cel",
                          matches ? std::string(name_of(policy.action)) : "no", "cel", shown(answer), "true"});

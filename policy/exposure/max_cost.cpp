@@ -17,7 +17,7 @@ constexpr DeviceType kTypes[] = {DeviceType::kPf,      DeviceType::kVf,   Device
                                  DeviceType::kVirtual, DeviceType::kSf};
 
 // Sets each fact of any type, so that later facts of the host are covered.
-struct Something {
+struct NonEmptyFacts {
   void operator()(const char*, std::string& text) const { text = "ens1f0np0"; }
   void operator()(const char*, int& number) const { number = 8; }
   void operator()(const char*, std::optional<int>& number) const { number = 0; }
@@ -29,7 +29,7 @@ struct Something {
 
 hotplug::HostDevice with_everything(DeviceType type) {
   hotplug::HostDevice device{.id = {"0000:3b:00.0"}, .type = type};
-  hotplug::visit_facts(device, Something{});
+  hotplug::visit_facts(device, NonEmptyFacts{});
   device.vendor = device.product = device.subsystem_vendor = device.subsystem_product = "15b3";
   device.driver = "mlx5_core";
   device.pcie_root = "pci0000:3a";
@@ -81,7 +81,7 @@ MaxCost static_cost(const cel::Program& program, const std::string& driver) {
   cel::Evaluator evaluator;
   HostDeviceView view(driver);
   const auto ask = [&](const hotplug::HostDevice& device) {
-    view.look_at({device});
+    view.set_device({device});
     evaluator.select(program, view);
     out.add(evaluator.cost(), evaluator.steps(), program.compile_steps());
   };

@@ -19,7 +19,7 @@ std::string_view name_of(ExposureAction action) {
 
 std::string text_of(const ExposurePolicy::Id& id) { return id.name; }
 
-void remember_exclude(ExposurePolicy& now, const ExposurePolicy& before, bool was_understood) {
+void keep_last_exclude(ExposurePolicy& now, const ExposurePolicy& before, bool was_understood) {
   if (now.action == ExposureAction::kExpose) return;
   if (!was_understood || !before.problems.empty()) {
     now.last_understood = before.last_understood;

@@ -92,7 +92,7 @@ std::string text_of(const ExposurePolicy::Id& id);  // "name"
 /// Sets last_understood of an exclude. was_understood: as far as known; a selector that no decision compiled
 /// is compiled when the version is needed.
 /// Remembers one version; of an invalid `before`, the version that it remembered. Lost at a restart.
-void remember_exclude(ExposurePolicy& now, const ExposurePolicy& before, bool was_understood);
+void keep_last_exclude(ExposurePolicy& now, const ExposurePolicy& before, bool was_understood);
 
 /// Returns a policy for an existing but unreadable object: it offers nothing, with the reason. Its action is
 /// kUnknown: it may be an exclude for any node, and withholds new entries.

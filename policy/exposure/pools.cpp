@@ -40,8 +40,9 @@ bool is_any_regrouped(const std::vector<Candidate>& candidates, const std::vecto
 // Returns the entry with its present counters; unchanged if they are the same.
 kube::DevicePtr published(Candidate& candidate) {
   const bool is_draft = is_same(candidate.entry, candidate.draft->entry);
-  if (candidate.entry->consumes_counters != candidate.takes)
-    candidate.entry.edit([&](kube::Device& entry) { entry.consumes_counters = std::move(candidate.takes); });
+  if (candidate.entry->consumes_counters != candidate.consumes)
+    candidate.entry.edit(
+        [&](kube::Device& entry) { entry.consumes_counters = std::move(candidate.consumes); });
   if (is_draft) candidate.draft->entry = candidate.entry;
   return candidate.entry;
 }
@@ -49,7 +50,7 @@ kube::DevicePtr published(Candidate& candidate) {
 }  // namespace
 
 ExposurePools::ExposurePools(Deciding& deciding, const std::map<std::string, std::string>& links,
-                             const Settling& settling, CandidatesByPool candidates)
+                             const SettlingDevices& settling, CandidatesByPool candidates)
     : in_(deciding.in),
       exclude_record_(deciding.resolutions.exclude_record),
       links_(links),
@@ -103,7 +104,7 @@ void ExposurePools::finish_pool(const std::string& name, Pool& pool, bool is_alw
   if (in_.settings.counters)
     count(pool, holdings, desired);
   else
-    keep_without_conflict(pool, holdings);
+    keep_unless_conflicting(pool, holdings);
   drop_refused(pool.candidates);
   const auto withdrawn = without_offered(holdings, pool);
   if (!withdrawn.empty()) note_withdrawn(name, withdrawn);
@@ -162,14 +163,14 @@ std::vector<Holding> ExposurePools::without_offered(const std::vector<Holding>& 
   InOrder offered(pool.candidates, &Candidate::name);
   std::vector<Holding> out;
   for (const Holding& one : holdings) {
-    if (offered.find(one.entry) != nullptr || !(is_here(one) || one.is_awaited)) continue;
+    if (offered.find(one.entry) != nullptr || !(is_for_present_device(one) || one.is_awaited)) continue;
     out.push_back(one);
     out.back().is_withdrawn = true;
   }
   return out;
 }
 
-bool ExposurePools::is_here(const Holding& one) const {
+bool ExposurePools::is_for_present_device(const Holding& one) const {
   return one.device == kAnyDevice || in_.inventory->find(one.device) != nullptr;
 }
 
@@ -228,7 +229,7 @@ void ExposurePools::count(Pool& pool, const std::vector<Holding>& holdings, Desi
     for (Holding& one : without_offered(holdings, pool))
       if (one.device == kAnyDevice)
         charge_all(desired.name, members);
-      else if (is_here(one))
+      else if (is_for_present_device(one))
         members.personas.push_back(std::move(one));
     Exclusion exclusion = exclude(members);
     desired.counters = std::move(exclusion.counters);
@@ -238,8 +239,8 @@ void ExposurePools::count(Pool& pool, const std::vector<Holding>& holdings, Desi
         candidate.verdict->why = why->second;
       }
       const auto consumed = exclusion.consumed.find(candidate.holding.entry);
-      candidate.takes = consumed == exclusion.consumed.end() ? std::vector<kube::CounterConsumption>()
-                                                             : std::move(consumed->second);
+      candidate.consumes = consumed == exclusion.consumed.end() ? std::vector<kube::CounterConsumption>()
+                                                                : std::move(consumed->second);
     }
   } while (drop_refused(pool.candidates));
 }
@@ -258,7 +259,7 @@ std::set<std::string_view> ExposurePools::offered_of_any_group(const Pool& pool,
 
 // If one of two conflicting entries may be allocated, it has precedence. Then priority, VFs before their PF,
 // names.
-void ExposurePools::keep_without_conflict(Pool& pool, const std::vector<Holding>& holdings) {
+void ExposurePools::keep_unless_conflicting(Pool& pool, const std::vector<Holding>& holdings) {
   std::set<std::string_view> former;
   for (const Holding& one : holdings) former.insert(one.entry);
   PoolHoldings allocated(pool.pf);
@@ -267,7 +268,7 @@ void ExposurePools::keep_without_conflict(Pool& pool, const std::vector<Holding>
   for (const Holding& one : holdings)
     if (one.device == kAnyDevice)
       is_any_device_allocated = true;
-    else if (is_here(one) && !offered.contains(one.entry))
+    else if (is_for_present_device(one) && !offered.contains(one.entry))
       allocated.add(one);
   // A change of its group while it is withheld would not be noticed, so it counts in its former and its
   // present group.

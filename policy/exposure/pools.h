@@ -23,7 +23,7 @@ struct Candidate {
   Holding holding;
   kube::DevicePtr entry;  // with its former counters
   Draft* draft;           // its source
-  std::vector<kube::CounterConsumption> takes = {};
+  std::vector<kube::CounterConsumption> consumes = {};
   const std::string& name() const { return holding.entry; }
 };
 using CandidatesByPool = std::map<std::string, std::vector<Candidate>>;
@@ -33,8 +33,8 @@ using CandidatesByPool = std::map<std::string, std::vector<Candidate>>;
 class ExposurePools {
  public:
   /// links: names of links without suffix, by id. Requires: all arguments but candidates outlive this object.
-  ExposurePools(Deciding& deciding, const std::map<std::string, std::string>& links, const Settling& settling,
-                CandidatesByPool candidates);
+  ExposurePools(Deciding& deciding, const std::map<std::string, std::string>& links,
+                const SettlingDevices& settling, CandidatesByPool candidates);
   /// Adds pools and notes, and changes verdicts of entries that conflict with others. Called once.
   void finish();
 
@@ -59,7 +59,7 @@ class ExposurePools {
   std::vector<Holding> holdings_of(const std::string& name);
   // Returns holdings that are not offered and stay reserved: the device exists or is awaited.
   std::vector<Holding> without_offered(const std::vector<Holding>& holdings, const Pool& pool) const;
-  bool is_here(const Holding& holding) const;
+  bool is_for_present_device(const Holding& holding) const;
   // Adds one line of Decision::waits for each reason, with at most 16 names. An unverified pool without a
   // needed entry waits for nothing.
   void note_withdrawn(const std::string& name, const std::vector<Holding>& withdrawn);
@@ -73,7 +73,7 @@ class ExposurePools {
   void charge_all(const std::string& pool, PoolMembers& members) const;
   // For a server without counters: of entries that exclude each other, allocated ones have precedence, then
   // priority, VFs before their PF, names.
-  void keep_without_conflict(Pool& pool, const std::vector<Holding>& holdings);
+  void keep_unless_conflicting(Pool& pool, const std::vector<Holding>& holdings);
   // Returns offered entries whose group the previous process did not record: they count as in their present
   // group.
   std::set<std::string_view> offered_of_any_group(const Pool& pool,
@@ -86,7 +86,7 @@ class ExposurePools {
   const Inputs& in_;
   const std::string& exclude_record_;
   const std::map<std::string, std::string>& links_;
-  const Settling& settling_;
+  const SettlingDevices& settling_;
   DecisionContext& now_;
   Decision& out_;
   std::map<std::string, Pool> pools_;       // by name

@@ -79,8 +79,10 @@ SelectorProgramsPtr SelectorCompiler::programs() const {
 }
 
 CompiledSelector check_selector(ExposurePolicy& policy, const std::string& driver) {
-  const auto is_about_it = [](const Problem& problem) { return problem.field.starts_with("spec.selector"); };
-  if (std::any_of(policy.problems.begin(), policy.problems.end(), is_about_it)) return {};
+  const auto concerns_selector = [](const Problem& problem) {
+    return problem.field.starts_with("spec.selector");
+  };
+  if (std::any_of(policy.problems.begin(), policy.problems.end(), concerns_selector)) return {};
   if (trim(policy.selector.cel).empty()) return {};
   CompiledSelector compiled = compile_once(policy.selector.cel, driver);
   if (compiled.program == nullptr)

@@ -40,11 +40,11 @@ bool is_of_own_interface(const KnownAttribute& attribute) {
 bool is_mac(const KnownAttribute& attribute) { return attribute.id == "mac"; }
 
 // Selects the policies of this node and the version of each that is in effect, as questions.
-class Asking {
+class SelectorEvaluation {
  public:
-  Asking(const std::vector<Shared<ExposurePolicy>>& exposures, const kube::NodeView& node,
-         const std::string& driver, SelectorAnswersPtr before, const WorkBudgets& budgets,
-         const std::stop_token& stop, const Published& published)
+  SelectorEvaluation(const std::vector<Shared<ExposurePolicy>>& exposures, const kube::NodeView& node,
+                     const std::string& driver, SelectorResultsPtr before, const WorkBudgets& budgets,
+                     const std::stop_token& stop, const Published& published)
       : exposures_(exposures),
         published_(published),
         driver_(driver),
@@ -60,7 +60,7 @@ class Asking {
     }
   }
 
-  SelectorAnswersPtr run(const hotplug::InventoryPtr& inventory) {
+  SelectorResultsPtr run(const hotplug::InventoryPtr& inventory) {
     compile();
     if (stop_.stop_requested()) return nullptr;
     for (size_t i = 0; i < exposures_.size(); ++i) place(i);
@@ -68,7 +68,7 @@ class Asking {
     ask(inventory);
     out_.programs = compiler_.programs();
     for (const ExposurePolicy* one : asked_) out_.asked.push_back(one == nullptr ? "" : one->selector.cel);
-    return std::make_shared<const SelectorAnswers>(std::move(out_));
+    return std::make_shared<const SelectorResults>(std::move(out_));
   }
 
  private:
@@ -76,7 +76,7 @@ class Asking {
     bool now, last;  // whether the present and the last valid version select the node
   };
 
-  bool is_wanted(size_t i) const {
+  bool is_selected(size_t i) const {
     return exposures_[i]->problems.empty() && (places_[i].now || places_[i].last);
   }
 
@@ -84,45 +84,45 @@ class Asking {
   void compile() {
     std::set<std::string> own, last;
     for (size_t i = 0; i < exposures_.size(); ++i)
-      if (is_wanted(i)) own.insert(exposures_[i]->selector.cel);
+      if (is_selected(i)) own.insert(exposures_[i]->selector.cel);
     compiler_.compile(own);
     if (stop_.stop_requested()) return;
     for (size_t i = 0; i < exposures_.size(); ++i)
-      if (is_last_asked_of(i) && !is_usable(i)) last.insert(exposures_[i]->last_understood->selector.cel);
+      if (uses_last_understood(i) && !is_usable(i)) last.insert(exposures_[i]->last_understood->selector.cel);
     compiler_.compile(last);
   }
 
   // Also if it did not select this node, so that no decision compiled it: it may never have been valid.
-  bool is_last_asked_of(size_t i) const {
+  bool uses_last_understood(size_t i) const {
     const ExposurePolicy& policy = exposures_[i];
     return (places_[i].now || places_[i].last) && may_exclude(policy) && policy.last_understood != nullptr;
   }
 
   bool is_usable(size_t i) const {
-    return is_wanted(i) && compiler_.of(exposures_[i]->selector.cel).program != nullptr;
+    return is_selected(i) && compiler_.of(exposures_[i]->selector.cel).program != nullptr;
   }
 
   void place(size_t i) {
     const ExposurePolicy& policy = exposures_[i];
     const auto index = static_cast<int32_t>(i);
-    const auto go_on_with = [&](const ExposurePolicy& one) {
+    const auto use = [&](const ExposurePolicy& one) {
       asked_[i] = &one;
       (may_exclude(one) ? out_.node.excludes : out_.node.exposes).push_back(index);
     };
-    if (is_wanted(i)) {
+    if (is_selected(i)) {
       if (is_usable(i)) {
-        if (places_[i].now) go_on_with(policy);
+        if (places_[i].now) use(policy);
         return;
       }
       note_problem(index, compiler_.of(policy.selector.cel).problem);
     }
     if (!may_exclude(policy) || (!places_[i].now && !places_[i].last)) return;
     const bool has_meaning =
-        is_last_asked_of(i) && compiler_.of(policy.last_understood->selector.cel).program != nullptr;
+        uses_last_understood(i) && compiler_.of(policy.last_understood->selector.cel).program != nullptr;
     if (!has_meaning)
       out_.node.unreadable.push_back(index);
     else if (places_[i].last)
-      go_on_with(*policy.last_understood);
+      use(*policy.last_understood);
   }
 
   void note_problem(int32_t policy, std::string what) {
@@ -174,22 +174,22 @@ class Asking {
     out_.memory = std::move(found.memory);
     out_.memory.inventory = inventory;
     out_.exclude_record = record_of(found.is_answered);
-    const auto is_left = [&](int32_t policy) {
+    const auto is_remaining = [&](int32_t policy) {
       const size_t question = question_of_.at(asked_[static_cast<size_t>(policy)]->selector.cel);
       return question >= asked || !found.is_answered[question];
     };
     for (const auto* list : {&out_.node.excludes, &out_.node.exposes})
       for (const int32_t policy : *list)
-        if (is_left(policy)) note_problem(policy, too_much());
+        if (is_remaining(policy)) note_problem(policy, too_much());
     for (const int32_t exclude : out_.node.excludes)
-      if (is_left(exclude)) out_.node.unreadable.push_back(exclude);
-    std::erase_if(out_.node.excludes, is_left);
-    std::erase_if(out_.node.exposes, is_left);
+      if (is_remaining(exclude)) out_.node.unreadable.push_back(exclude);
+    std::erase_if(out_.node.excludes, is_remaining);
+    std::erase_if(out_.node.exposes, is_remaining);
     std::sort(out_.node.unreadable.begin(), out_.node.unreadable.end());
-    note_who_asks_for_mac();
+    note_mac_requests();
   }
 
-  void note_who_asks_for_mac() {
+  void note_mac_requests() {
     std::vector<bool> asks;
     for (const Question& question : questions_)
       asks.push_back(may_ask_for(is_mac, *question.program, question.program->root()));
@@ -212,7 +212,7 @@ class Asking {
   const std::vector<Shared<ExposurePolicy>>& exposures_;
   const Published& published_;
   const std::string& driver_;
-  const SelectorAnswersPtr before_;
+  const SelectorResultsPtr before_;
   const WorkBudgets& budgets_;
   const std::stop_token& stop_;
   std::vector<Places> places_;  // by policy
@@ -220,7 +220,7 @@ class Asking {
   std::vector<const ExposurePolicy*> asked_;  // by policy: the version in effect; nullptr if none
   std::vector<Question> questions_;
   std::map<std::string, size_t> question_of_;  // by text
-  SelectorAnswers out_;
+  SelectorResults out_;
 };
 
 constexpr size_t kEntryBytes = 1'024;  // of attributes and capacities; an entry counts once more for each
@@ -232,7 +232,7 @@ struct Column {
   size_t suffix;  // its rank among the suffixes
 };
 
-std::vector<Column> columns_of(const std::vector<int32_t>& policies, const SelectorAnswers& answers,
+std::vector<Column> columns_of(const std::vector<int32_t>& policies, const SelectorResults& answers,
                                const std::vector<Shared<ExposurePolicy>>& exposures) {
   std::map<std::string, size_t> ranks;
   for (const int32_t policy : policies) ranks[exposures[static_cast<size_t>(policy)]->exposure.name_suffix];
@@ -247,7 +247,7 @@ std::vector<Column> columns_of(const std::vector<int32_t>& policies, const Selec
 
 class Resolving {
  public:
-  Resolving(const std::vector<Shared<ExposurePolicy>>& exposures, const SelectorAnswers& answers,
+  Resolving(const std::vector<Shared<ExposurePolicy>>& exposures, const SelectorResults& answers,
             const hotplug::Inventory& inventory)
       : exposures_(exposures),
         answers_(answers),
@@ -265,7 +265,7 @@ class Resolving {
   std::vector<Resolution> run(Budget entries, std::map<int32_t, Problem>& problems) {
     std::vector<Resolution> out;
     out.reserve(inventory_.devices.size());
-    const KeptAnswer* row = answers_.memory.answers.data();
+    const StoredResult* row = answers_.memory.answers.data();
     for (const auto& [id, device] : inventory_.devices) {
       Resolution& one = out.emplace_back();
       if (is_excluded(row))
@@ -295,7 +295,7 @@ class Resolving {
     for (size_t i = 0; i < exposes_.size(); ++i)
       entries_[i] *=
           1 + footprint(exposures_[static_cast<size_t>(exposes_[i].policy)]->exposure) / kEntryBytes;
-    const std::vector<bool> fits = who_fits(entries_, budget);
+    const std::vector<bool> fits = fitting(entries_, budget);
     for (size_t i = 0; i < exposes_.size(); ++i)
       if (!fits[i])
         problems[exposes_[i].policy] = {
@@ -308,14 +308,14 @@ class Resolving {
     return fits;
   }
 
-  bool is_excluded(const KeptAnswer* row) const {
+  bool is_excluded(const StoredResult* row) const {
     return std::any_of(excludes_.begin(), excludes_.end(), [&](const Column& exclude) {
       return row[exclude.at].is() != cel::Answer::Is::kFalse;
     });
   }
 
   // An exclude that selects the device has precedence over one that may.
-  void note_exclude(const std::string& id, const KeptAnswer* row, Resolution& one) const {
+  void note_exclude(const std::string& id, const StoredResult* row, Resolution& one) const {
     for (const Column& exclude : excludes_) {
       const auto is = row[exclude.at].is();
       if (is == cel::Answer::Is::kFalse) continue;
@@ -332,11 +332,11 @@ class Resolving {
 
   // The first expose of each suffix, by suffix, as indices of exposes_. Few selectors match a device, so the
   // matching ones are collected instead of checking each policy.
-  void find_winners(const hotplug::HostDevice& device, const KeptAnswer* row, std::vector<Winner>& out) {
+  void find_winners(const hotplug::HostDevice& device, const StoredResult* row, std::vector<Winner>& out) {
     hits_.clear();
-    const KeptAnswer* const end = row + asked_by_.size();
-    for (const KeptAnswer* answer = row; answer != end; ++answer) {
-      if (!answer->says_yes()) continue;
+    const StoredResult* const end = row + asked_by_.size();
+    for (const StoredResult* answer = row; answer != end; ++answer) {
+      if (!answer->is_true()) continue;
       const auto& exposes = asked_by_[static_cast<size_t>(answer - row)];
       hits_.insert(hits_.end(), exposes.begin(), exposes.end());
     }
@@ -360,7 +360,7 @@ class Resolving {
 
   // A policy whose answer is unknown now prevents a later policy from offering the device differently
   // meanwhile.
-  void note_waits(const KeptAnswer* row, std::vector<Winner>& winners) {
+  void note_waits(const StoredResult* row, std::vector<Winner>& winners) {
     for (Winner& winner : winners) waiting_[suffix_of(winner)] = &winner;
     const auto first = static_cast<size_t>(row - answers_.memory.answers.data());
     for (size_t c = 0; c < asked_by_.size(); ++c) {
@@ -386,7 +386,7 @@ class Resolving {
   size_t suffix_of(const Winner& winner) const { return exposes_[static_cast<size_t>(winner.policy)].suffix; }
 
   const std::vector<Shared<ExposurePolicy>>& exposures_;
-  const SelectorAnswers& answers_;
+  const SelectorResults& answers_;
   const hotplug::Inventory& inventory_;
   const std::vector<Column> excludes_, exposes_;
   std::vector<std::vector<int32_t>>
@@ -398,21 +398,21 @@ class Resolving {
 
 }  // namespace
 
-bool SelectorAnswers::refuses(const std::string& cel) const {
+bool SelectorResults::refuses(const std::string& cel) const {
   const auto at = programs->find(cel);
   return at != programs->end() && at->second.program == nullptr;
 }
 
-SelectorAnswersPtr ask_selectors(const std::vector<Shared<ExposurePolicy>>& exposures,
-                                 const kube::NodeView& node, const std::string& driver,
-                                 const hotplug::InventoryPtr& inventory, const SelectorAnswersPtr& before,
-                                 const WorkBudgets& budgets, const std::stop_token& stop,
-                                 const Published& published) {
-  return Asking(exposures, node, driver, before, budgets, stop, published).run(inventory);
+SelectorResultsPtr evaluate_selectors(const std::vector<Shared<ExposurePolicy>>& exposures,
+                                      const kube::NodeView& node, const std::string& driver,
+                                      const hotplug::InventoryPtr& inventory,
+                                      const SelectorResultsPtr& before, const WorkBudgets& budgets,
+                                      const std::stop_token& stop, const Published& published) {
+  return SelectorEvaluation(exposures, node, driver, before, budgets, stop, published).run(inventory);
 }
 
 std::vector<Resolution> resolve(const std::vector<Shared<ExposurePolicy>>& exposures,
-                                const SelectorAnswers& answers, const hotplug::Inventory& inventory,
+                                const SelectorResults& answers, const hotplug::Inventory& inventory,
                                 Budget entries, std::map<int32_t, Problem>& problems) {
   return Resolving(exposures, answers, inventory).run(entries, problems);
 }

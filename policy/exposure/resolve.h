@@ -30,7 +30,7 @@ struct NodeExposures {
 };
 
 /// The answers of a node's selectors. Immutable; held by its decision and the next one.
-struct SelectorAnswers {
+struct SelectorResults {
   NodeExposures node;
   /// By policy: why its selector is not used. Other problems are in the policy.
   std::map<int32_t, Problem> problems;
@@ -51,16 +51,16 @@ struct SelectorAnswers {
 /// exposures: in order of evaluation. driver: the domain of our attributes. before: of the previous decision,
 /// or nullptr. published: for unknown facts of interfaces in other namespaces (answers.h). After a stop
 /// request the result must not be used.
-SelectorAnswersPtr ask_selectors(const std::vector<Shared<ExposurePolicy>>& exposures,
-                                 const kube::NodeView& node, const std::string& driver,
-                                 const hotplug::InventoryPtr& inventory, const SelectorAnswersPtr& before,
-                                 const WorkBudgets& budgets, const std::stop_token& stop = {},
-                                 const Published& published = {});
+SelectorResultsPtr evaluate_selectors(const std::vector<Shared<ExposurePolicy>>& exposures,
+                                      const kube::NodeView& node, const std::string& driver,
+                                      const hotplug::InventoryPtr& inventory,
+                                      const SelectorResultsPtr& before, const WorkBudgets& budgets,
+                                      const std::stop_token& stop = {}, const Published& published = {});
 
 /// Returns one resolution for each device, in the inventory's order. A policy with more entries than the
 /// budget permits offers none, and is added to problems, by policy.
 std::vector<Resolution> resolve(const std::vector<Shared<ExposurePolicy>>& exposures,
-                                const SelectorAnswers& answers, const hotplug::Inventory& inventory,
+                                const SelectorResults& answers, const hotplug::Inventory& inventory,
                                 Budget entries, std::map<int32_t, Problem>& problems);
 
 }  // namespace sliced::policy

@@ -49,13 +49,13 @@ class DomainView final : public cel::Map {
   DomainView(const HostDeviceView& device, bool is_standard) : device_(device), is_standard_(is_standard) {}
   size_t size() const override {
     size_t count = 0;
-    for (size_t i = 0; i < known_attributes().size(); ++i) count += is_there(i);
+    for (size_t i = 0; i < known_attributes().size(); ++i) count += is_present(i);
     return count;
   }
   std::pair<cel::Value, cel::Value> at(size_t index, cel::Arena& arena) const override {
     arena.step(kSearchSteps);
     for (size_t i = 0; i < known_attributes().size(); ++i)
-      if (is_there(i) && index-- == 0)
+      if (is_present(i) && index-- == 0)
         return {cel::Value::of(known_attributes()[i].id), device_.value_or_zero(i)};
     return {};
   }
@@ -73,7 +73,7 @@ class DomainView final : public cel::Map {
   }
 
  private:
-  bool is_there(size_t known) const {
+  bool is_present(size_t known) const {
     if (known_attributes()[known].is_standard != is_standard_) return false;
     device_.unverified(known);
     return device_.value(known) != nullptr;
@@ -108,7 +108,7 @@ Result<cel::Program> compile_selector(const std::string& cel, const std::string&
 HostDeviceView::HostDeviceView(std::string driver)
     : driver_(std::move(driver)), known_(known_attributes().size()) {}
 
-void HostDeviceView::look_at(const DeviceFacts& facts) {
+void HostDeviceView::set_device(const DeviceFacts& facts) {
   facts_.emplace(facts);
   for (Known& known : known_) known.is_read = false;
 }

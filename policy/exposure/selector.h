@@ -20,13 +20,13 @@ Result<cel::Program> compile_selector(const std::string& cel, const std::string&
                                       cel::Mistake* mistake = nullptr,
                                       uint64_t steps_max = cel::kCompileStepsMax);
 
-/// The view of one host device at a time; attributes are cached until the next look_at().
+/// The view of one host device at a time; attributes are cached until the next set_device().
 /// Threads: one evaluation at a time, because the cache is mutable.
 class HostDeviceView final : public cel::Device {
  public:
   explicit HostDeviceView(std::string driver);
   /// Requires: facts are valid until the next call.
-  void look_at(const DeviceFacts& facts);
+  void set_device(const DeviceFacts& facts);
 
   /// How unknown facts (is_unknown() of attributes.h) are read: as absent, or as an error, which CEL may
   /// absorb ("true || unknown" is true). Resets unknown_asked().
@@ -46,9 +46,9 @@ class HostDeviceView final : public cel::Device {
   const cel::Map* capacity(cel::Arena& arena) const override;
 
   /// Returns the attribute at that index of known_attributes(); nullptr if the device lacks it. Valid until
-  /// the next look_at().
+  /// the next set_device().
   const kube::AttributeValue* value(size_t known) const;
-  /// Returns value(), or the zero value. Texts are valid until the next look_at().
+  /// Returns value(), or the zero value. Texts are valid until the next set_device().
   cel::Value value_or_zero(size_t known) const;
   /// Records the unknown fact.
   bool is_unknown(size_t known) const;

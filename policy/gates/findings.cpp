@@ -9,13 +9,13 @@ bool rests_on_assumptions(const Inputs& in, const Track& known, const Demand& de
   return (known.assumed & demand.conditions()).any() || known.assumed_at > in.now - demand.stable_for;
 }
 
-// Returns `known` with conditions that are first met in the answer to the first query dated back to kEver.
+// Returns `known` with conditions that are first met in the answer to the first query dated back to kUnknownStart.
 // The time since which such a fact holds is unknown, and published entries have kept it meanwhile.
-Track with_first_answer_dated_back(const Track& known, TimePoint asked, const ConditionSet& of_pf) {
+Track with_backdated_answer(const Track& known, TimePoint asked, const ConditionSet& of_pf) {
   Track out = known;
   for (size_t i = 0; i < kConditionCount; ++i)
     if (of_pf.test(i) && out.met.test(i) && out.since[i] >= asked && out.since[i] <= asked + kQueryWaitMax)
-      out.since[i] = kEver;
+      out.since[i] = kUnknownStart;
   return out;
 }
 
@@ -24,24 +24,24 @@ Track with_first_answer_dated_back(const Track& known, TimePoint asked, const Co
 Findings::Findings(const Inputs& in, const hotplug::HostDevice& device, const Demand& demand,
                    const std::function<Waiting()>& waiting)
     : in_(in), device_(device), demand_(demand), known_(in.tracks.find(device.id.text)) {
-  const ConditionSet of_pf = asked_of_pf(in, device, demand_);
+  const ConditionSet of_pf = queried_conditions(in, device, demand_);
   const bool is_assumed = known_ != nullptr && rests_on_assumptions(in, *known_, demand_);
   const Waiting how = of_pf.any() || is_assumed ? waiting() : Waiting::kAsKnown;
   if (is_assumed && how == Waiting::kMissing) {
-    adjusted_ = known_->as_seen();
+    adjusted_ = known_->without_assumptions();
     known_ = &adjusted_;
   }
   if (of_pf.any() && how == Waiting::kPassed && known_ != nullptr)
-    adjusted_ = with_first_answer_dated_back(*known_, asked_since(in, device, of_pf), of_pf),
-    known_ = &adjusted_;
+    adjusted_ = with_backdated_answer(*known_, queried_since(in, device, of_pf), of_pf), known_ = &adjusted_;
   if (how != Waiting::kAsKnown) stale_ = policy::stale_conditions(in, device, of_pf, how == Waiting::kPassed);
   count(how);
 }
 
 void Findings::count(Waiting waiting) {
   const auto readied_by = [this](const Demand& demand) {
-    return readied(known_ == nullptr ? track_of({device_, *in_.inventory, in_.node_state}, kEver) : *known_,
-                   demand);
+    return readied(
+        known_ == nullptr ? track_of({device_, *in_.inventory, in_.node_state}, kUnknownStart) : *known_,
+        demand);
   };
   Demand counted = demand_;
   if (waiting == Waiting::kPassed) counted.require &= ~stale_.conditions;

@@ -34,9 +34,9 @@ class Findings {
   const Readied& found() const { return found_; }
   /// Returns the conditions that wait for the query of the PF; empty with kAsKnown.
   const StaleConditions& stale() const { return stale_; }
-  /// Returns the time at which the device appeared or was replaced by another one; kEver if it was there at
+  /// Returns the time at which the device appeared or was replaced by another one; kUnknownStart if it was there at
   /// the start of the daemon.
-  TimePoint born() const { return known_ == nullptr ? kEver : known_->born; }
+  TimePoint born() const { return known_ == nullptr ? kUnknownStart : known_->born; }
   /// Returns the result for one condition. Requires: the demand contains it. A condition that waits for its
   /// PF is kNotMet, with the reason.
   Finding of(Condition condition) const;

@@ -69,12 +69,12 @@ struct DecisionContext {
   std::set<std::string_view> perhaps_offered_by_sriov = {};  // the subset that depends on unknown facts
   // Results, which become the fields of Decision with the same names (policy/decision.h).
   std::set<std::string> wanted = {};
-  bool awaits_pods = false;
+  bool awaits_pod_claims = false;
   std::optional<TimePoint> due = {};
-  std::set<hotplug::PciAddress> awaited_pfs = {};
+  std::set<hotplug::PciAddress> unanswered_pfs = {};
   std::map<std::string, TimePoint> unready_since = {};
   UnreadyByReason unready = {};
-  std::map<std::string, AskedOfPf, std::less<>> asked_of_pfs = {};
+  std::map<std::string, PfQuery, std::less<>> pf_queries = {};
   std::set<hotplug::PciAddress> pfs_to_query = {};
 };
 

@@ -12,8 +12,8 @@
 
 namespace sliced::policy {
 
-bool is_held_for_host(const hotplug::HostDevice& device, bool is_exclusive,
-                      const HostUseAllowance& allowance) {
+bool is_withheld_for_host(const hotplug::HostDevice& device, bool is_exclusive,
+                          const HostUseAllowance& allowance) {
   return is_exclusive && !device.host_use.empty() && !allows(allowance, device.host_use_kind);
 }
 
@@ -27,7 +27,7 @@ class HostUse final : public Gate {
   explicit HostUse(DecisionContext&) {}
 
   std::optional<Rejection> ask(const Offer& offer) override {
-    if (!is_held_for_host(offer.device, offer.is_exclusive, offer.host_use)) return std::nullopt;
+    if (!is_withheld_for_host(offer.device, offer.is_exclusive, offer.host_use)) return std::nullopt;
     return Rejection{Outcome::kHostUse};
   }
 

@@ -9,7 +9,7 @@ namespace sliced::policy {
 
 /// Returns true if the use by the host forbids the offer. is_exclusive: the claim gets the whole device; a
 /// shared entry (macvlan) leaves the interface on the host.
-bool is_held_for_host(const hotplug::HostDevice& device, bool is_exclusive,
-                      const HostUseAllowance& allowance);
+bool is_withheld_for_host(const hotplug::HostDevice& device, bool is_exclusive,
+                          const HostUseAllowance& allowance);
 
 }  // namespace sliced::policy

@@ -26,7 +26,7 @@ class MayBeAllocated final : public Gate {
     for (const auto& [pool, holdings] : now_.in.holdings) {
       former_.try_emplace(pool, holdings, &Holding::entry);
       for (const Holding& holding : holdings) {
-        const auto [at, is_new] = pools_of_.try_emplace(holding.device, Where{pool});
+        const auto [at, is_new] = pools_of_.try_emplace(holding.device, PoolsOfDevice{pool});
         at->second.is_several |= !is_new && at->second.pool != pool;
       }
     }
@@ -46,7 +46,7 @@ class MayBeAllocated final : public Gate {
   }
 
  private:
-  struct Where {
+  struct PoolsOfDevice {
     std::string_view pool;
     bool is_several = false;  // the device has holdings in other pools, too
   };
@@ -71,8 +71,8 @@ class MayBeAllocated final : public Gate {
   }
 
   DecisionContext& now_;
-  std::unordered_map<std::string_view, Where> pools_of_;  // by host device
-  std::map<std::string_view, Former> former_;             // by pool
+  std::unordered_map<std::string_view, PoolsOfDevice> pools_of_;  // by host device
+  std::map<std::string_view, Former> former_;                     // by pool
 };
 
 }  // namespace

@@ -33,7 +33,7 @@ class OtherDriver final : public Gate {
     auto last = vfs_.end();  // VFs of one PF are adjacent
     for (const auto& [id, device] : in_.inventory->devices) {
       if (device.type != DeviceType::kVf || !device.pf) {
-        is_orphan_sriovs_ |= may_be_sriovs(device);
+        is_orphan_sriovs_ |= may_belong_to_sriov(device);
         continue;
       }
       if (last == vfs_.end() || last->first != *device.pf) last = vfs_.try_emplace(*device.pf).first;
@@ -42,7 +42,7 @@ class OtherDriver final : public Gate {
   }
 
   std::optional<Rejection> ask(const Offer& offer) override {
-    return offer.kind == PolicyType::kSriov ? ask_for_sriov(offer) : ask_for_exposure(offer);
+    return offer.kind == PolicyType::kSriov ? check_sriov(offer) : check_exposure(offer);
   }
 
   static std::string say(const GateExplanation& explained) {
@@ -57,16 +57,16 @@ class OtherDriver final : public Gate {
   }
 
  private:
-  std::optional<Rejection> ask_for_sriov(const Offer& offer) {
+  std::optional<Rejection> check_sriov(const Offer& offer) {
     if (may_be_exposed(offer)) {
       now_.wanted.insert(now_.pools.of(offer.device));
       return Rejection{Outcome::kHeldByOther};
     }
     // Published entries were compatible with all allocations of this driver, in any boot.
-    if (!in_.awaits_pods || in_.sriov_holdings.contains(offer.entry) ||
+    if (!in_.awaits_pod_claims || in_.sriov_holdings.contains(offer.entry) ||
         !in_.unverified.is_of(now_.pools.of(offer.device)))
       return std::nullopt;
-    now_.awaits_pods = true;
+    now_.awaits_pod_claims = true;
     return Rejection{Outcome::kHeldByOther};
   }
 
@@ -78,7 +78,7 @@ class OtherDriver final : public Gate {
     const HostDevice& vf = offer.device;
     if (exposed_.contains(vf.id.text)) return true;
     // Published entries were compatible with unrecorded allocations.
-    if (is_in_doubt(vf) && !in_.published.sriov.contains(offer.entry)) return true;
+    if (is_unverified(vf) && !in_.published.sriov.contains(offer.entry)) return true;
     if (exposed_.empty() || !vf.pf) return false;
     const auto pf = exposed_.find(vf.pf->text());
     return pf != exposed_.end() && pf->second;
@@ -86,19 +86,19 @@ class OtherDriver final : public Gate {
 
   // Returns true if the record of the VF's pool is missing or invalid: an earlier decision may have reserved
   // the whole device.
-  bool is_in_doubt(const HostDevice& vf) const {
+  bool is_unverified(const HostDevice& vf) const {
     if (now_.unverified_pools.empty() && unknown_pools_.empty()) return false;
     const std::string& pool = now_.pools.of(vf);
     return now_.unverified_pools.contains(pool) || unknown_pools_.contains(pool);
   }
 
-  std::optional<Rejection> ask_for_exposure(const Offer& offer) {
+  std::optional<Rejection> check_exposure(const Offer& offer) {
     const HostDevice& device = offer.device;
     if (now_.offered_by_sriov.contains(device.id.text))
       return Rejection{Outcome::kConflict, "a SriovResourcePolicy " + offers_or_may(device.id.text) + " it"};
-    if (may_be_sriovs(device)) return Rejection{Outcome::kHeldByOther};
+    if (may_belong_to_sriov(device)) return Rejection{Outcome::kHeldByOther};
     if (offer.is_exclusive && device.type == DeviceType::kPf) {
-      if (const std::string vf = vf_taken_of(device, in_.published.exposure.contains(offer.entry));
+      if (const std::string vf = vf_offered_by_sriov(device, in_.published.exposure.contains(offer.entry));
           !vf.empty())
         return Rejection{Outcome::kConflict, "a SriovResourcePolicy " + offers_or_may(vf) + " its VF " + vf};
       if (has_vf_of_sriov(device)) return Rejection{Outcome::kHeldByOther};
@@ -108,7 +108,7 @@ class OtherDriver final : public Gate {
     return std::nullopt;
   }
 
-  bool may_be_sriovs(const HostDevice& device) const {
+  bool may_belong_to_sriov(const HostDevice& device) const {
     return device.pci && !in_.sriov_holdings.empty() &&
            in_.sriov_holdings.contains(function_name(*device.pci));
   }
@@ -125,8 +125,8 @@ class OtherDriver final : public Gate {
 
   bool has_vf_of_sriov(const HostDevice& pf) const {
     const auto& vfs = vfs_of(pf);
-    return is_orphan_sriovs_ ||
-           std::any_of(vfs.begin(), vfs.end(), [&](const HostDevice* vf) { return may_be_sriovs(*vf); });
+    return is_orphan_sriovs_ || std::any_of(vfs.begin(), vfs.end(),
+                                            [&](const HostDevice* vf) { return may_belong_to_sriov(*vf); });
   }
 
   std::string offers_or_may(const std::string& vf) const {
@@ -135,7 +135,7 @@ class OtherDriver final : public Gate {
 
   // Returns the first VF that blocks an exclusive offer of the PF; "" if none. A published whole device is
   // compatible with VFs that the other driver may select and does not offer.
-  std::string vf_taken_of(const HostDevice& pf, bool is_published) const {
+  std::string vf_offered_by_sriov(const HostDevice& pf, bool is_published) const {
     for (const HostDevice* vf : vfs_of(pf))
       if (now_.offered_by_sriov.contains(vf->id.text) &&
           !(is_published && now_.perhaps_offered_by_sriov.contains(vf->id.text)))

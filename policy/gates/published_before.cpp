@@ -27,7 +27,7 @@ bool was_published(const Inputs& in, const EntryPlace& place) {
 bool is_published_for(const Inputs& in, const hotplug::HostDevice& device, const EntryPlace& place) {
   const Track* track = in.tracks.find(device.id.text);
   const bool is_another =
-      track != nullptr && (in.before_at ? track->born > *in.before_at : track->born != kEver);
+      track != nullptr && (in.before_at ? track->born > *in.before_at : track->born != kUnknownStart);
   return !is_another && was_published(in, place);
 }
 

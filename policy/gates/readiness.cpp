@@ -123,7 +123,7 @@ std::string binding_text(const Inputs& in, const Demand& demand) {
 
 // Returns the entry with its published attributes and taints. Counters are not restored, because they are
 // recomputed.
-kube::DevicePtr as_it_stood(const kube::Device& before, kube::DevicePtr entry) {
+kube::DevicePtr with_published_attributes(const kube::Device& before, kube::DevicePtr entry) {
   if (before.attributes != entry->attributes || before.taints != entry->taints)
     entry.edit([&](kube::Device& kept) {
       kept.attributes = before.attributes;
@@ -132,18 +132,19 @@ kube::DevicePtr as_it_stood(const kube::Device& before, kube::DevicePtr entry) {
   return entry;
 }
 
-kube::DevicePtr as_readied(const Inputs& in, const Settling& settling, const Offer& offer,
-                           kube::DevicePtr entry) {
-  const bool may_wait = asked_of_pf(in, offer.device, offer.demand).any();
+kube::DevicePtr with_readiness(const Inputs& in, const SettlingDevices& settling, const Offer& offer,
+                               kube::DevicePtr entry) {
+  const bool may_wait = queried_conditions(in, offer.device, offer.demand).any();
   if (!may_wait && !may_taint(offer.demand))
-    return settling.as_it_was(offer.device, offer.pool, std::move(entry));
+    return settling.as_published_before(offer.device, offer.pool, std::move(entry));
   const std::string& driver = driver_of(in, offer.kind);
   const Findings findings(in, offer.device, offer.demand,
                           [&] { return waiting_of(in, offer.device, place_of(offer)); });
   const kube::Device* before =
       findings.stale().is_any() ? entry_before(in, offer.pool, entry->name) : nullptr;
-  if (before != nullptr) return as_tainted(as_it_stood(*before, std::move(entry)), findings, in.now, driver);
-  entry = settling.as_it_was(offer.device, offer.pool, std::move(entry));
+  if (before != nullptr)
+    return as_tainted(with_published_attributes(*before, std::move(entry)), findings, in.now, driver);
+  entry = settling.as_published_before(offer.device, offer.pool, std::move(entry));
   if (!findings.stale().is_any()) return as_tainted(std::move(entry), findings, in.now, driver);
   // The published form is unknown. The known values decide, so that a taint is not removed.
   const Findings known(in, offer.device, offer.demand, [] { return Waiting::kAsKnown; });
@@ -170,21 +171,22 @@ std::string unready_text(const Inputs& in, const hotplug::HostDevice& device, co
 }  // namespace
 
 void require_pf_query(DecisionContext& now, const hotplug::HostDevice& device, const Demand& demand) {
-  const ConditionSet asked = asked_of_pf(now.in, device, demand);
-  if (asked.none()) return;
-  const TimePoint since = asked_since(now.in, device, asked);
-  AskedOfPf& one = now.asked_of_pfs.try_emplace(device.id.text, AskedOfPf{asked, since}).first->second;
-  one.conditions |= asked;
+  const ConditionSet queried = queried_conditions(now.in, device, demand);
+  if (queried.none()) return;
+  const TimePoint since = queried_since(now.in, device, queried);
+  PfQuery& one = now.pf_queries.try_emplace(device.id.text, PfQuery{queried, since}).first->second;
+  one.conditions |= queried;
   one.since = std::max(one.since, since);
-  if (stale_conditions(now.in, device, asked, /*stands=*/false).is_any()) now.pfs_to_query.insert(*device.pf);
+  if (stale_conditions(now.in, device, queried, /*stands=*/false).is_any())
+    now.pfs_to_query.insert(*device.pf);
 }
 
 std::string ready_condition(const std::string& driver) { return driver + "/DeviceReady"; }
 std::string lost_condition(const std::string& driver) { return driver + "/DeviceLost"; }
 
-kube::DevicePtr as_published(const Inputs& in, const Settling& settling, const Offer& offer,
+kube::DevicePtr as_published(const Inputs& in, const SettlingDevices& settling, const Offer& offer,
                              kube::DevicePtr entry) {
-  return as_binding(in, offer, as_readied(in, settling, offer, std::move(entry)));
+  return as_binding(in, offer, with_readiness(in, settling, offer, std::move(entry)));
 }
 
 std::string offered_unready(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness,
@@ -254,7 +256,8 @@ class ReadinessGate final : public Gate {
       if (!is_calm && demand.on_loss_of(*found.flapping) == OnLoss::kTaint) wake_at(found.calm_at);
       return std::nullopt;
     }
-    wake_at(std::max(is_calm ? kEver : found.calm_at, is_stable ? kEver : found.since + demand.stable_for));
+    wake_at(std::max(is_calm ? kUnknownStart : found.calm_at,
+                     is_stable ? kUnknownStart : found.since + demand.stable_for));
     return held_back(
         offer, found.since,
         is_stable ? flapping_text(found)
@@ -265,7 +268,7 @@ class ReadinessGate final : public Gate {
     std::string out = explained.by.empty() ? "" : explained.by + " would offer it; ";
     out += "held back";
     const auto since = explained.decision.unready_since.find(explained.device.id.text);
-    if (since != explained.decision.unready_since.end() && since->second != kEver) {
+    if (since != explained.decision.unready_since.end() && since->second != kUnknownStart) {
       const auto for_ms = explained.decision.inputs->now - since->second;
       out += " " + std::to_string(for_ms.count() / 1000) + " s";
     }
@@ -280,7 +283,7 @@ class ReadinessGate final : public Gate {
   bool waits_for_query(const Offer& offer, const Findings& findings) {
     const StaleConditions& stale = findings.stale();
     if (!stale.is_any()) return false;
-    now_.awaited_pfs.insert(*offer.device.pf);  // retried, because the PF may not answer
+    now_.unanswered_pfs.insert(*offer.device.pf);  // retried, because the PF may not answer
     if ((findings.found().missing & stale.conditions).any()) return false;
     wake_at(stale.until);
     return true;
@@ -289,7 +292,8 @@ class ReadinessGate final : public Gate {
   std::optional<Rejection> ask_unready(const Offer& offer, const Findings& findings) {
     const Readied& found = findings.found();
     const auto& pf = offer.device.pf;
-    if (pf && is_asked_of_pf(in_, *pf, found.missing) && can_be_asked(in_, *pf)) now_.awaited_pfs.insert(*pf);
+    if (pf && is_asked_of_pf(in_, *pf, found.missing) && can_be_queried(in_, *pf))
+      now_.unanswered_pfs.insert(*pf);
     const bool stays = may_stay(offer, findings);
     if (stays && found.lost.none()) return std::nullopt;
     std::string why = findings.text_of(found.missing);
@@ -323,8 +327,8 @@ class ReadinessGate final : public Gate {
     const Readied& found = findings.found();
     const Demand& demand = findings.demand();
     const bool stays = demand.with(OnLoss::kWithdraw, demand.conditions()).none() || found.lost.any();
-    const TimePoint since = stays ? findings.born() : found.whole_since;
-    return (in_.before_at ? since < *in_.before_at : since == kEver) &&
+    const TimePoint since = stays ? findings.born() : found.intact_since;
+    return (in_.before_at ? since < *in_.before_at : since == kUnknownStart) &&
            policy::was_published(in_, place_of(offer));
   }
 

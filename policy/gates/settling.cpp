@@ -13,18 +13,18 @@
 
 namespace sliced::policy {
 
-Settling::Settling(const Inputs& inputs) : in_(inputs) {}
+SettlingDevices::SettlingDevices(const Inputs& inputs) : in_(inputs) {}
 
-bool Settling::is_in_motion(const hotplug::HostDevice& device) const {
+bool SettlingDevices::is_in_motion(const hotplug::HostDevice& device) const {
   return !in_.settling.empty() && in_.settling.contains(device.id.text);
 }
 
-bool Settling::was_there(std::string_view pool, std::string_view entry) const {
+bool SettlingDevices::was_published(std::string_view pool, std::string_view entry) const {
   return entry_before(in_, pool, entry) != nullptr;
 }
 
-kube::DevicePtr Settling::as_it_was(const hotplug::HostDevice& device, std::string_view pool,
-                                    kube::DevicePtr entry) const {
+kube::DevicePtr SettlingDevices::as_published_before(const hotplug::HostDevice& device, std::string_view pool,
+                                                     kube::DevicePtr entry) const {
   if (!is_in_motion(device)) return entry;
   const kube::Device* was = entry_before(in_, pool, entry->name);
   if (was != nullptr && was->attributes != entry->attributes)
@@ -42,7 +42,7 @@ class SettlingGate final : public Gate {
   explicit SettlingGate(DecisionContext& context) : settling_(context.in) {}
 
   std::optional<Rejection> ask(const Offer& offer) override {
-    if (!settling_.is_in_motion(offer.device) || settling_.was_there(offer.pool, offer.entry))
+    if (!settling_.is_in_motion(offer.device) || settling_.was_published(offer.pool, offer.entry))
       return std::nullopt;
     return Rejection{Outcome::kSettling};
   }
@@ -53,7 +53,7 @@ class SettlingGate final : public Gate {
   }
 
  private:
-  const Settling settling_;
+  const SettlingDevices settling_;
 };
 
 }  // namespace

@@ -10,17 +10,17 @@
 namespace sliced::policy {
 
 /// The settling devices of one decision, and the published form of their entries.
-class Settling {
+class SettlingDevices {
  public:
-  explicit Settling(const Inputs& inputs);  // inputs must outlive this object
+  explicit SettlingDevices(const Inputs& inputs);  // inputs must outlive this object
   bool is_in_motion(const hotplug::HostDevice& device) const;
   /// Returns true if the entry was published in this pool by the previous decision. Otherwise the gate
   /// withholds it.
-  bool was_there(std::string_view pool, std::string_view entry) const;
+  bool was_published(std::string_view pool, std::string_view entry) const;
   /// Returns the entry; while its device settles, with the attributes that were published. Counters are not
   /// kept, because they are recomputed.
-  kube::DevicePtr as_it_was(const hotplug::HostDevice& device, std::string_view pool,
-                            kube::DevicePtr entry) const;
+  kube::DevicePtr as_published_before(const hotplug::HostDevice& device, std::string_view pool,
+                                      kube::DevicePtr entry) const;
 
  private:
   const Inputs& in_;

@@ -16,14 +16,14 @@ inline constexpr Millis kRecentQuery{2'000};
 
 /// Returns true if the PF has, or may have, an interface to query. Also true for a PF that is not in the
 /// inventory: it may appear.
-bool can_be_asked(const Inputs& in, const hotplug::PciAddress& pf);
+bool can_be_queried(const Inputs& in, const hotplug::PciAddress& pf);
 /// Returns the required conditions that need a query of the device's PF. Empty if no condition needs one, if
 /// the PF cannot be queried and no condition depends on it, or if every known value counts
 /// (Inputs::query_times is nullopt).
-ConditionSet asked_of_pf(const Inputs& in, const hotplug::HostDevice& device, const Demand& demand);
+ConditionSet queried_conditions(const Inputs& in, const hotplug::HostDevice& device, const Demand& demand);
 /// Returns the time since which an answer counts: a query that began then or later is recent enough.
-/// Requires: `asked` is a result of asked_of_pf() and not empty.
-TimePoint asked_since(const Inputs& in, const hotplug::HostDevice& device, const ConditionSet& asked);
+/// Requires: `asked` is a result of queried_conditions() and not empty.
+TimePoint queried_since(const Inputs& in, const hotplug::HostDevice& device, const ConditionSet& asked);
 
 /// Conditions whose known values are too old to count, and the time until which a published entry waits for
 /// the query.
@@ -33,7 +33,7 @@ struct StaleConditions {
   bool is_any() const { return conditions.any(); }
 };
 /// Returns the conditions that still wait for a query; none after kQueryWaitMax if the entry is published. asked:
-/// a result of asked_of_pf(). is_published: the entry is published for this device; false for a new entry.
+/// a result of queried_conditions(). is_published: the entry is published for this device; false for a new entry.
 StaleConditions stale_conditions(const Inputs& in, const hotplug::HostDevice& device,
                                  const ConditionSet& asked, bool is_published);
 

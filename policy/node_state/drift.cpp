@@ -43,7 +43,9 @@ Answer vf_setting(Answer answer) {
   return answer;
 }
 
-std::string or_none(const std::string& text) { return text.empty() ? std::string(kNone) : escaped(text); }
+std::string text_or_none(const std::string& text) {
+  return text.empty() ? std::string(kNone) : escaped(text);
+}
 
 // Returns the host's reason for a missing fact, " (settings: EIO)"; "" if it has none.
 std::string note_of(const HostDevice& device, std::string_view fact) {
@@ -54,7 +56,7 @@ std::string note_of(const HostDevice& device, std::string_view fact) {
 bool is_unreadable(const HostDevice& device, std::string_view fact) { return !note_of(device, fact).empty(); }
 
 // Returns the interface if it is on the host; the facts of one in a pod are not current.
-const Netdev* netdev_here(const HostDevice& device) {
+const Netdev* present_netdev(const HostDevice& device) {
   return device.netdev && !device.netdev->stale ? &*device.netdev : nullptr;
 }
 
@@ -66,7 +68,7 @@ Answer without_pf_netdev(const HostDevice& pf) {
 
 Answer ask_pf_mtu(const Subject& s) {
   if (s.wanted.mtu == 0) return same();
-  const Netdev* netdev = netdev_here(s.pf);
+  const Netdev* netdev = present_netdev(s.pf);
   if (netdev == nullptr) return without_pf_netdev(s.pf);
   if (!netdev->mtu) return unknown("the MTU cannot be read");
   return compare(*netdev->mtu >= s.wanted.mtu, "at least " + std::to_string(s.wanted.mtu),
@@ -75,7 +77,7 @@ Answer ask_pf_mtu(const Subject& s) {
 
 Answer ask_link_type(const Subject& s) {
   if (!s.wanted.link_type) return same();
-  const Netdev* netdev = netdev_here(s.pf);
+  const Netdev* netdev = present_netdev(s.pf);
   if (netdev == nullptr) return without_pf_netdev(s.pf);
   if (!netdev->link_type) return unknown("the link type cannot be read");
   const std::string_view found = text_of_link_type(netdev->link_type);
@@ -103,7 +105,7 @@ Answer ask_num_vfs(const Subject& s) {
 }
 
 Answer ask_link_admin_state(const Subject& s) {
-  const Netdev* netdev = netdev_here(s.pf);
+  const Netdev* netdev = present_netdev(s.pf);
   if (netdev == nullptr) return without_pf_netdev(s.pf);
   if (!netdev->is_up) return unknown("whether the interface is up cannot be read");
   return compare(*netdev->is_up, "up", "down");
@@ -119,8 +121,9 @@ Answer ask_driver(const Subject& s) {
   if (is_unreadable(*s.vf, "driver")) return unknown("the driver cannot be read" + note_of(*s.vf, "driver"));
   const std::string& driver = s.vf->driver;
   if (!wants_network_driver(*s.group))
-    return compare(driver == s.group->device_type, escaped(s.group->device_type), or_none(driver));
-  return compare(!driver.empty() && !hotplug::is_handed_over(*s.vf), "a network driver", or_none(driver));
+    return compare(driver == s.group->device_type, escaped(s.group->device_type), text_or_none(driver));
+  return compare(!driver.empty() && !hotplug::is_handed_over(*s.vf), "a network driver",
+                 text_or_none(driver));
 }
 
 // Exempts fields that require a network driver. ask_driver reports a wrong driver.
@@ -133,7 +136,7 @@ std::optional<Answer> beside_network_drivers(const Subject& s) {
 Answer ask_vf_mtu(const Subject& s) {
   if (s.group->mtu == 0) return same();
   if (const auto beside = beside_network_drivers(s)) return *beside;
-  const Netdev* netdev = netdev_here(*s.vf);
+  const Netdev* netdev = present_netdev(*s.vf);
   if (netdev == nullptr) return exempt("its interface is not on the host");
   if (!netdev->mtu) return unknown("the MTU cannot be read");
   return compare(*netdev->mtu == s.group->mtu, std::to_string(s.group->mtu), std::to_string(*netdev->mtu));
@@ -166,8 +169,8 @@ Answer compare_guids(const Subject& s) {
 }
 
 Answer ask_guid(const Subject& s) {
-  const auto speaks = s.pf.netdev ? s.pf.netdev->link_type : std::nullopt;
-  if (!s.group->is_rdma && text_of_link_type(speaks) != "infiniband") return same();
+  const auto actual = s.pf.netdev ? s.pf.netdev->link_type : std::nullopt;
+  if (!s.group->is_rdma && text_of_link_type(actual) != "infiniband") return same();
   if (const auto beside = beside_network_drivers(s)) return *beside;
   return vf_setting(compare_guids(s));
 }
@@ -176,7 +179,7 @@ Answer compare_macs(const Subject& s) {
   if (const auto without = without_vf_settings(s)) return *without;
   const std::string& admin = s.vf->enforced->mac;
   if (admin.empty()) return unknown("the driver of the PF reports no administrative MAC address");
-  const Netdev* netdev = netdev_here(*s.vf);
+  const Netdev* netdev = present_netdev(*s.vf);
   const std::string own = netdev != nullptr && !s.is_prepared && !is_zeros(netdev->mac) ? netdev->mac : "";
   if (is_zeros(admin)) return compare(false, own.empty() ? "a MAC" : own, admin);
   if (own.empty()) return same();
@@ -185,17 +188,17 @@ Answer compare_macs(const Subject& s) {
 
 Answer ask_admin_mac(const Subject& s) {
   if (const auto beside = beside_network_drivers(s)) return *beside;
-  const auto speaks = subject_link_type(s);
-  if (text_of_link_type(speaks) == "infiniband") return same();
-  if (text_of_link_type(speaks) != "ethernet") return unknown("the link type of the PF cannot be read");
+  const auto actual = subject_link_type(s);
+  if (text_of_link_type(actual) == "infiniband") return same();
+  if (text_of_link_type(actual) != "ethernet") return unknown("the link type of the PF cannot be read");
   return vf_setting(compare_macs(s));
 }
 
 Answer ask_vdpa(const Subject& s) {
   if (s.vf->vdpa.driver == hotplug::kUnknownVdpa)
     return unknown("the driver of its vDPA device cannot be read");
-  return compare(s.vf->vdpa.driver == s.group->vdpa_type, or_none(s.group->vdpa_type),
-                 or_none(s.vf->vdpa.driver));
+  return compare(s.vf->vdpa.driver == s.group->vdpa_type, text_or_none(s.group->vdpa_type),
+                 text_or_none(s.vf->vdpa.driver));
 }
 
 // ---- fields of the object's status
@@ -221,12 +224,12 @@ constexpr Row kRows[] = {
      ask_link_admin_state,
      [](const auto& seen) { return seen.link_admin_state; },
      nullptr},
-    {{"driver", true}, ask_driver, nullptr, [](const auto& seen) { return or_none(seen.driver); }},
+    {{"driver", true}, ask_driver, nullptr, [](const auto& seen) { return text_or_none(seen.driver); }},
     {{"mtu", true}, ask_vf_mtu, nullptr, [](const auto& seen) { return number_or_nothing(seen.mtu); }},
     {{"guid", true}, ask_guid, nullptr, [](const auto& seen) { return seen.guid; }},
     // The kind has no such field.
     {{"adminMac", true}, ask_admin_mac, nullptr, nullptr},
-    {{"vdpaType", true}, ask_vdpa, nullptr, [](const auto& seen) { return or_none(seen.vdpa_type); }},
+    {{"vdpaType", true}, ask_vdpa, nullptr, [](const auto& seen) { return text_or_none(seen.vdpa_type); }},
 };
 
 DriftFinding finding_of(const Row& row, Answer answer, const HostDevice& device) {

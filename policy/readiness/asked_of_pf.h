@@ -13,13 +13,13 @@ namespace sliced::policy {
 
 /// Conditions of a device that depend on VF settings of its PF, and the time since which a policy requires
 /// all of them.
-struct AskedOfPf {
+struct PfQuery {
   ConditionSet conditions;
   TimePoint since{};
-  bool operator==(const AskedOfPf&) const = default;
+  bool operator==(const PfQuery&) const = default;
 };
-using AskedOfPfs = FlatMap<std::string, AskedOfPf>;  // by host device id
-using AskedOfPfsPtr = std::shared_ptr<const AskedOfPfs>;
+using PfQueries = FlatMap<std::string, PfQuery>;  // by host device id
+using PfQueriesPtr = std::shared_ptr<const PfQueries>;
 /// Start of the last answered query of each PF.
 using QueryTimes = std::map<hotplug::PciAddress, TimePoint>;
 

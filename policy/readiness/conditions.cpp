@@ -138,20 +138,21 @@ Finding carrier(const Subject& subject) {
   return not_met(interface + " has no carrier: operstate " + escaped(netdev.oper_state));
 }
 
-using AskedOfPf = ConditionKind::AskedOfPf;
+using NeedsPfQuery = ConditionKind::NeedsPfQuery;
 
 constexpr std::array<ConditionKind, kConditionCount - 1> kTable = {{
-    {Condition::kDriverBound, "the function's driver link", AskedOfPf::kNo, driver_bound},
-    {Condition::kNetdev, "the function's interface, or its driver", AskedOfPf::kNo, netdev},
-    {Condition::kAdminMac, "the PF's word of the VF's MAC address (IFLA_VF_MAC)", AskedOfPf::kYes, admin_mac},
-    {Condition::kAdminMacMatches, "that, and the address of the VF's interface", AskedOfPf::kYes,
+    {Condition::kDriverBound, "the function's driver link", NeedsPfQuery::kNo, driver_bound},
+    {Condition::kNetdev, "the function's interface, or its driver", NeedsPfQuery::kNo, netdev},
+    {Condition::kAdminMac, "the PF's word of the VF's MAC address (IFLA_VF_MAC)", NeedsPfQuery::kYes,
+     admin_mac},
+    {Condition::kAdminMacMatches, "that, and the address of the VF's interface", NeedsPfQuery::kYes,
      admin_mac_matches},
     {Condition::kGuid, "the PF's word of the VF's GUIDs (IFLA_VF_IB_NODE_GUID, IFLA_VF_IB_PORT_GUID)",
-     AskedOfPf::kYes, guid},
-    {Condition::kUdevInitialized, "udevd's record of the interface", AskedOfPf::kNo, udev_initialized},
-    {Condition::kNodeState, "the node's SriovNetworkNodeState, compared with the host", AskedOfPf::kPerhaps,
-     node_state},
-    {Condition::kCarrier, "operstate of the interface; of a VF that of its PF", AskedOfPf::kNo, carrier},
+     NeedsPfQuery::kYes, guid},
+    {Condition::kUdevInitialized, "udevd's record of the interface", NeedsPfQuery::kNo, udev_initialized},
+    {Condition::kNodeState, "the node's SriovNetworkNodeState, compared with the host",
+     NeedsPfQuery::kPerhaps, node_state},
+    {Condition::kCarrier, "operstate of the interface; of a VF that of its PF", NeedsPfQuery::kNo, carrier},
 }};
 
 }  // namespace
@@ -167,8 +168,8 @@ ConditionSet conditions_of_pfs(bool perhaps) {
   ConditionSet out;
   for (const ConditionKind& kind : condition_table())
     out.set(static_cast<size_t>(kind.condition),
-            kind.of_pf == ConditionKind::AskedOfPf::kYes ||
-                (perhaps && kind.of_pf == ConditionKind::AskedOfPf::kPerhaps));
+            kind.of_pf == ConditionKind::NeedsPfQuery::kYes ||
+                (perhaps && kind.of_pf == ConditionKind::NeedsPfQuery::kPerhaps));
   return out;
 }
 

@@ -33,7 +33,7 @@ struct ConditionKind {
   std::string_view reads;  // for people: the source of the fact, IFLA_VF_MAC of the PF
   /// kYes: the kernel may not notify about a change, so that the PF is queried while an entry waits.
   /// kPerhaps: only for PFs in NodeState::by_vf_settings.
-  enum class AskedOfPf { kNo, kYes, kPerhaps } of_pf;
+  enum class NeedsPfQuery { kNo, kYes, kPerhaps } of_pf;
   Finding (*find)(const Subject& subject);
 };
 /// Without mtuAtLeast, which has a parameter.

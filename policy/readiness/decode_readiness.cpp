@@ -59,20 +59,20 @@ std::optional<Millis> read_stable_for(FieldReader& reader, const Problems& probl
 }
 
 // Reads one of the values. expected: the values as text for people.
-template <class Word>
-std::optional<Word> read_word(FieldReader& reader, const Problems& problems, const char* field,
-                              std::initializer_list<Word> words, const char* expected) {
+template <class Enum>
+std::optional<Enum> read_enum(FieldReader& reader, const Problems& problems, const char* field,
+                              std::initializer_list<Enum> values, const char* expected) {
   const size_t before = problems.size();
   const std::string text = reader.text(field);
   if (reader.member(field) == nullptr || problems.size() > before) return std::nullopt;
-  for (const Word one : words)
+  for (const Enum one : values)
     if (text == name_of(one)) return one;
   reader.problem(field, "is " + in_quotes(text, kWordBytesMax) + ", expected " + expected);
   return std::nullopt;
 }
 
 std::optional<OnLoss> read_on_loss(FieldReader& reader, const Problems& problems, const char* field) {
-  return read_word(reader, problems, field, {OnLoss::kWithdraw, OnLoss::kTaint, OnLoss::kKeep},
+  return read_enum(reader, problems, field, {OnLoss::kWithdraw, OnLoss::kTaint, OnLoss::kKeep},
                    "withdraw, taint or keep");
 }
 
@@ -97,7 +97,7 @@ Readiness decode_readiness(const kube::Json* value, const std::string& path, Pro
   out.stable_for = read_stable_for(reader, problems);
   out.on_loss = read_on_loss(reader, problems, "onLoss");
   out.on_link_down = read_on_loss(reader, problems, "onLinkDown");
-  out.taint_effect = read_word(reader, problems, "taintEffect",
+  out.taint_effect = read_enum(reader, problems, "taintEffect",
                                {TaintEffect::kNoSchedule, TaintEffect::kNoExecute, TaintEffect::kNone},
                                "NoSchedule, NoExecute or None");
   out.hold_binding = read_flag(reader, problems, "holdBinding");

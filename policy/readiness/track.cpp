@@ -17,13 +17,13 @@ void find_all(const Subject& subject, Track& out) {
   for (const ConditionKind& kind : condition_table()) {
     const Finding found = kind.find(subject);
     out.met.set(static_cast<size_t>(kind.condition), found.counts_as_met());
-    out.not_for_it.set(static_cast<size_t>(kind.condition), found.is == Finding::Is::kDoesNotApply);
+    out.not_applicable.set(static_cast<size_t>(kind.condition), found.is == Finding::Is::kDoesNotApply);
   }
 }
 
 void count_loss(Condition condition, TimePoint met_since, TimePoint now, Track& track) {
   uint8_t& losses = track.losses[static_cast<size_t>(condition)];
-  if (met_since <= now - kCalmAfter) losses = 0;
+  if (met_since <= now - kLossesExpireAfter) losses = 0;
   if (losses < kLossesMax) ++losses;
 }
 
@@ -56,7 +56,7 @@ int ifindex_of(const HostDevice& device) { return device.netdev ? device.netdev-
 bool has_left(const HostDevice& device) { return device.netdev && device.netdev->stale; }
 
 // The VF settings are unknown, because the PF's interface may be in another network namespace.
-bool is_untold(const Subject& subject) {
+bool lacks_pf_settings(const Subject& subject) {
   return subject.device.pf && subject.host.can_query_pfs && !subject.device.enforced;
 }
 // The interface is in another network namespace, or its driver does not report the link state.
@@ -67,13 +67,13 @@ bool is_link_unknown(const Subject& subject) {
 // Returns the conditions whose facts cannot be read now.
 ConditionSet unanswered_by_pf(const Subject& subject) {
   ConditionSet out;
-  if (is_untold(subject)) out = conditions_of_pfs(/*perhaps=*/false);
+  if (lacks_pf_settings(subject)) out = conditions_of_pfs(/*perhaps=*/false);
   out.set(static_cast<size_t>(Condition::kCarrier), is_link_unknown(subject));
   return out;
 }
 // Keeps earlier results of unreadable conditions, unless the condition did not apply then.
-void keep_unanswered(const Track& before, const ConditionSet& unanswered, Track& one) {
-  one.met |= before.met & ~before.not_for_it & unanswered;
+void keep_earlier_results(const Track& before, const ConditionSet& unanswered, Track& one) {
+  one.met |= before.met & ~before.not_applicable & unanswered;
 }
 
 // The facts of the PF on which a VF's carrier depends.
@@ -109,7 +109,7 @@ TimePoint Track::since_of(Condition condition, int mtu_at_least) const {
   return out;
 }
 
-Track Track::as_seen() const {
+Track Track::without_assumptions() const {
   Track out = *this;
   out.met &= ~assumed;
   if (has(assumed, Condition::kMtuAtLeast)) out.mtu_is = Finding::Is::kNotMet;
@@ -139,10 +139,11 @@ Readied readied(const Track& one, const Demand& demand) {
       out.flapping = condition;
       out.losses = one.losses[i];
     }
-    if (demand.on_loss_of(condition) == OnLoss::kWithdraw) out.whole_since = std::max(out.whole_since, since);
+    if (demand.on_loss_of(condition) == OnLoss::kWithdraw)
+      out.intact_since = std::max(out.intact_since, since);
   }
   out.since = std::max(out.since, one.born);
-  out.whole_since = std::max(out.whole_since, one.born);
+  out.intact_since = std::max(out.intact_since, one.born);
   if (out.missing.any()) out.since = missing_since;
   return out;
 }
@@ -165,16 +166,16 @@ void ReadinessBook::begin(const hotplug::InventoryPtr& host, const NodeState& no
   tracks_.reserve(host->devices.size());
   for (const auto& [id, device] : host->devices) {
     Track one = track_of({device, *host, node_state}, now);
-    const bool stands = published.contains(id);
+    const bool was_published = published.contains(id);
     const ConditionSet seen = one.met;
-    if (stands || all) set_since(one, kEver);
-    if (stands && !all) one.assumed_at = now;
-    if (stands)
-      keep_unanswered({.met = ConditionSet().set()}, unanswered_by_pf({device, *host, node_state}), one);
+    if (was_published || all) set_since(one, kUnknownStart);
+    if (was_published && !all) one.assumed_at = now;
+    if (was_published)
+      keep_earlier_results({.met = ConditionSet().set()}, unanswered_by_pf({device, *host, node_state}), one);
     // The pod may have changed the facts. If the entry is not published, the driver may still be creating the
     // interface.
-    one.is_away = (stands || all) && hotplug::is_netdev_elsewhere(device);
-    if (stands && one.is_away) {
+    one.is_away = (was_published || all) && hotplug::is_netdev_elsewhere(device);
+    if (was_published && one.is_away) {
       one.met.set();
       one.mtu_is = Finding::Is::kDoesNotApply;
     }
@@ -190,7 +191,7 @@ void ReadinessBook::look(const hotplug::InventoryPtr& host, const NodeState& nod
   if (is_all) node_state_ = node_state;
   const hotplug::InventoryPtr before = std::exchange(host_, host);
   if (is_all)
-    for (const auto& [id, device] : host->devices) look_at(id, device, now);
+    for (const auto& [id, device] : host->devices) update_device(id, device, now);
   std::set<hotplug::PciAddress> relinked;
   decltype(host->devices)::for_each_difference(
       before->devices, host->devices,
@@ -202,16 +203,16 @@ void ReadinessBook::look(const hotplug::InventoryPtr& host, const NodeState& nod
           tracks_.erase(id);
           held_.erase(id);
         } else if (!is_all) {
-          look_at(id, *device, now);
+          update_device(id, *device, now);
         }
       });
-  if (!is_all && !relinked.empty()) look_at_vfs(relinked, now);
+  if (!is_all && !relinked.empty()) update_vfs(relinked, now);
 }
 
 // The VFs' own facts are unchanged, and the shared link of the PF changed.
-void ReadinessBook::look_at_vfs(const std::set<hotplug::PciAddress>& pfs, TimePoint now) {
+void ReadinessBook::update_vfs(const std::set<hotplug::PciAddress>& pfs, TimePoint now) {
   for (const auto& [id, device] : host_->devices)
-    if (device.pf && pfs.contains(*device.pf)) look_at(id, device, now);
+    if (device.pf && pfs.contains(*device.pf)) update_device(id, device, now);
 }
 
 bool ReadinessBook::is_any_unfinished() const {
@@ -219,7 +220,7 @@ bool ReadinessBook::is_any_unfinished() const {
                      [](const auto& entry) { return !has(entry.second.met, Condition::kUdevInitialized); });
 }
 
-bool ReadinessBook::is_any_taken() const {
+bool ReadinessBook::is_any_assumed() const {
   return std::any_of(tracks_.begin(), tracks_.end(),
                      [](const auto& entry) { return entry.second.assumed.any(); });
 }
@@ -235,8 +236,8 @@ bool ReadinessBook::is_elsewhere(const std::string& id, const Track& known,
 
 // Keeps the results except udevInitialized, which is of the interface that left: the present one may belong
 // to another function at the same address.
-void ReadinessBook::stay_away(const std::string& id, const Track& known, const hotplug::HostDevice& device,
-                              TimePoint now) {
+void ReadinessBook::keep_results(const std::string& id, const Track& known, const hotplug::HostDevice& device,
+                                 TimePoint now) {
   constexpr auto kUdev = static_cast<size_t>(Condition::kUdevInitialized);
   const bool is_here = device.netdev && !device.netdev->stale;
   const bool may_be_other =
@@ -246,18 +247,18 @@ void ReadinessBook::stay_away(const std::string& id, const Track& known, const h
   next.is_away = true;
   if (may_be_other) {
     next.met.reset(kUdev);
-    next.not_for_it.reset(kUdev);
+    next.not_applicable.reset(kUdev);
     next.assumed.reset(kUdev);
     next.since[kUdev] = now;
   }
   tracks_[id] = std::move(next);
 }
 
-void ReadinessBook::look_at(const std::string& id, const hotplug::HostDevice& device, TimePoint now) {
+void ReadinessBook::update_device(const std::string& id, const hotplug::HostDevice& device, TimePoint now) {
   const Subject subject{device, *host_, node_state_};
   const Track* known = tracks_.find(id);
   if (known != nullptr && is_elsewhere(id, *known, device)) {
-    stay_away(id, *known, device, now);
+    keep_results(id, *known, device, now);
     return;
   }
   const bool is_other = known != nullptr && known->ifindex != 0 && ifindex_of(device) != 0 &&
@@ -275,8 +276,8 @@ void ReadinessBook::look_at(const std::string& id, const hotplug::HostDevice& de
   Track next = *known;
   find_all(subject, next);
   const ConditionSet unanswered = unanswered_by_pf(subject);
-  keep_unanswered(*known, unanswered, next);
-  next.assumed &= unanswered & ~next.not_for_it;
+  keep_earlier_results(*known, unanswered, next);
+  next.assumed &= unanswered & ~next.not_applicable;
   if (next.assumed != known->assumed) next.assumed_at = now;
   count_losses(*known, now, next);
   for (size_t i = 0; i < kConditionCount; ++i)

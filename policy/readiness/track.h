@@ -31,48 +31,48 @@ namespace sliced::policy {
 
 /// Damping of conditions that flap: a condition that was lost n times must hold for damping(n) before its
 /// device is offered again or loses its taint. 0 for one loss, then 1 s, 2 s, 4 s, 8 s, 16 s, and at most
-/// kDampingMax. The count restarts after the condition has held for kCalmAfter. So a flapping device changes
+/// kDampingMax. The count restarts after the condition has held for kLossesExpireAfter. So a flapping device changes
 /// at most 14 times in the first minute and 4 times in each later one.
 inline constexpr Millis kDampingMax{30'000};
-inline constexpr Millis kCalmAfter{60'000};
+inline constexpr Millis kLossesExpireAfter{60'000};
 Millis damping(int losses);
 
 /// The time of a state without a known start.
-inline constexpr TimePoint kEver = TimePoint::min();
+inline constexpr TimePoint kUnknownStart = TimePoint::min();
 
 /// The track of one device.
 struct Track {
-  TimePoint born = kEver;  // when it appeared or was replaced
+  TimePoint born = kUnknownStart;  // when it appeared or was replaced
   /// By Condition, without mtuAtLeast.
   ConditionSet met;
-  ConditionSet not_for_it;                         // the part of `met` that does not apply to the device
+  ConditionSet not_applicable;                     // the part of `met` that does not apply to the device
   std::array<TimePoint, kConditionCount> since{};  // start of being met, or not met
   // The facts of mtuAtLeast, for any required value.
   Finding::Is mtu_is = Finding::Is::kNotMet;
   int mtu = 0;
-  TimePoint mtu_since = kEver;
+  TimePoint mtu_since = kUnknownStart;
   /// Earlier smaller MTUs and their ends, each smaller than all later ones.
   struct Low {
     int mtu = 0;
-    TimePoint until = kEver;
+    TimePoint until = kUnknownStart;
     bool operator==(const Low&) const = default;
   };
   std::vector<Low> lows;
-  /// By Condition: number of losses, each within kCalmAfter of being met again.
+  /// By Condition: number of losses, each within kLossesExpireAfter of being met again.
   std::array<uint8_t, kConditionCount> losses{};
   int ifindex = 0;       // of its interface; 0 if none
   bool is_away = false;  // its interface is known to be in another network namespace
   // Assumptions for entries that were published when the daemon started: conditions that count as met without
-  // having been read, and the time of the first read, before which the state counts as unchanged. kEver:
+  // having been read, and the time of the first read, before which the state counts as unchanged. kUnknownStart:
   // none.
   ConditionSet assumed;
-  TimePoint assumed_at = kEver;
+  TimePoint assumed_at = kUnknownStart;
 
   bool is_met(Condition condition, int mtu_at_least) const;
   /// Returns the start of that state.
   TimePoint since_of(Condition condition, int mtu_at_least) const;
   /// Returns the track without the assumptions.
-  Track as_seen() const;
+  Track without_assumptions() const;
   bool operator==(const Track&) const = default;
 };
 using Tracks = SharedMap<Track>;  // by host device id
@@ -81,12 +81,12 @@ using Tracks = SharedMap<Track>;  // by host device id
 /// no loss: an interface that appears late, or comes back, withdraws nothing.
 struct Readied {
   ConditionSet missing;
-  TimePoint since = kEver;        // start of all conditions being met; if one is missing, of the first one
-                                  // missing
-  ConditionSet lost;              // the part of `missing` that a published entry must have
-  TimePoint whole_since = kEver;  // start of no withdrawing loss, while nothing is lost
-  /// End of the last damping of a condition that is met again; kEver if none is damped.
-  TimePoint calm_at = kEver;
+  TimePoint since = kUnknownStart;  // start of all conditions being met; if one is missing, of the first one
+                                    // missing
+  ConditionSet lost;                // the part of `missing` that a published entry must have
+  TimePoint intact_since = kUnknownStart;  // start of no withdrawing loss, while nothing is lost
+  /// End of the last damping of a condition that is met again; kUnknownStart if none is damped.
+  TimePoint calm_at = kUnknownStart;
   std::optional<Condition> flapping;  // the condition of calm_at
   int losses = 0;                     // its losses
 };
@@ -111,13 +111,14 @@ class ReadinessBook {
   /// Returns true if udevd has not initialized the interface of some device.
   bool is_any_unfinished() const;
   /// Returns true if an assumption about a published entry is in effect.
-  bool is_any_taken() const;
+  bool is_any_assumed() const;
   const NodeState& node_state() const { return node_state_; }
 
  private:
-  void look_at_vfs(const std::set<hotplug::PciAddress>& pfs, TimePoint now);
-  void look_at(const std::string& id, const hotplug::HostDevice& device, TimePoint now);
-  void stay_away(const std::string& id, const Track& known, const hotplug::HostDevice& device, TimePoint now);
+  void update_vfs(const std::set<hotplug::PciAddress>& pfs, TimePoint now);
+  void update_device(const std::string& id, const hotplug::HostDevice& device, TimePoint now);
+  void keep_results(const std::string& id, const Track& known, const hotplug::HostDevice& device,
+                    TimePoint now);
   bool is_elsewhere(const std::string& id, const Track& known, const hotplug::HostDevice& device) const;
 
   hotplug::InventoryPtr host_;

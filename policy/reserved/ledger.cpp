@@ -216,10 +216,10 @@ Record Ledger::record(const PoolKey& key) const {
   if (pool == pools_.end()) return {};
   // Without slices of the other kind no record of an unverified SR-IOV pool is needed
   // (publishers::find_unverified).
-  const bool is_for_nobody = key.first == names_.sriov_driver && !has_exposures_;
+  const bool has_no_exposures = key.first == names_.sriov_driver && !has_exposures_;
   std::vector<Holding> withdrawn;
   for (const auto& [name, entry] : pool->second.entries)
-    if (entry.holding.is_withdrawn && !entry.is_leaving && !(is_for_nobody && is_unknown(entry.holding)))
+    if (entry.holding.is_withdrawn && !entry.is_leaving && !(has_no_exposures && is_unknown(entry.holding)))
       withdrawn.push_back(entry.holding);
   return {std::move(withdrawn), key.second};
 }
@@ -268,10 +268,10 @@ Ledger::Change Ledger::take(const PodClaims& seen, TimePoint now) {
   for (const auto& [key, by_entry] : seen.claims)
     for (const auto& [entry, claims] : by_entry) claims_[key][entry] = claims;
   for (const auto& [key, shared_by_name] : seen.allocated) {
-    const bool is_doubted = key.first == names_.exposure_driver && unverified_.exposure.is_of(key.second);
+    const bool is_unverified = key.first == names_.exposure_driver && unverified_.exposure.is_of(key.second);
     const auto pool = pools_.find(key);
-    if (!is_doubted && (pool == pools_.end() || !pool->second.has_unknown())) continue;
-    out.found_out += learn_allocated(key, shared_by_name, Source::kClaims, true, now);
+    if (!is_unverified && (pool == pools_.end() || !pool->second.has_unknown())) continue;
+    out.newly_found += learn_allocated(key, shared_by_name, Source::kClaims, true, now);
     await_functions(key, shared_by_name);
     out.contested += contest(key, shared_by_name);
   }
@@ -305,7 +305,7 @@ Ledger::Change Ledger::take(const ClaimList& list, TimePoint now) {
       if (is_free(one)) pool.released.insert(one.first);
     out.released += std::erase_if(pool.entries, is_free);
     if (found == list.allocated.end()) continue;
-    out.found_out += learn_allocated(key, found->second, Source::kClaims, is_lost, now);
+    out.newly_found += learn_allocated(key, found->second, Source::kClaims, is_lost, now);
     out.contested += contest(key, found->second);
   }
   return out;
@@ -314,11 +314,11 @@ Ledger::Change Ledger::take(const ClaimList& list, TimePoint now) {
 Ledger::Change Ledger::take(const Prepared& prepared, TimePoint now) {
   const Pool* pool = pool_of(prepared.pool);
   if (pool == nullptr || !pool->has_room(prepared.entry)) return {};
-  Here& here = prepared_[prepared.pool][prepared.entry];
+  Preparation& here = prepared_[prepared.pool][prepared.entry];
   here.is_share = prepared.is_share;
   if (here.claims.size() < kNamesMax)
     here.claims[prepared.claim] = {prepared.claim_namespace, prepared.claim_name};
-  return {.found_out = learn_allocated(prepared.pool, {{prepared.entry, prepared.is_share}},
+  return {.newly_found = learn_allocated(prepared.pool, {{prepared.entry, prepared.is_share}},
                                        Source::kPrepared, true, now)};
 }
 
@@ -331,7 +331,7 @@ void Ledger::take(const Unprepared& unprepared) {
   if (here->second.claims.empty()) pool->second.erase(here);
 }
 
-const Ledger::Here* Ledger::here(const PoolKey& key, const std::string& entry) const {
+const Ledger::Preparation* Ledger::here(const PoolKey& key, const std::string& entry) const {
   const auto pool = prepared_.find(key);
   if (pool == prepared_.end()) return nullptr;
   const auto at = pool->second.find(entry);
@@ -353,7 +353,7 @@ std::map<std::string, std::set<std::string>> Ledger::known_claims() const {
   for (const auto& [key, pool] : pools_) {
     const auto read = claims_.find(key);
     for (const auto& [name, entry] : pool.entries) {
-      const Here* prepared = here(key, name);
+      const Preparation* prepared = here(key, name);
       if (!entry.was_listed && !entry.holder && prepared == nullptr) continue;
       std::set<std::string>& claims = out[entry.holding.device];
       const auto add = [&](const Claim& claim) {
@@ -376,7 +376,7 @@ std::map<std::string, std::set<std::string>> Ledger::known_claims() const {
 std::optional<Ledger::Question> Ledger::question(const PoolKey& key, const Entry& entry) const {
   const Holding& holding = entry.holding;
   if (!entry.gone_since || !holding.is_exclusive || is_unknown(holding)) return std::nullopt;
-  const Here* now = here(key, holding.entry);
+  const Preparation* now = here(key, holding.entry);
   const TimePoint from = *entry.gone_since + kGrace;
   if (now == nullptr) {
     if (!is_sole(entry)) return std::nullopt;

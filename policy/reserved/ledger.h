@@ -156,7 +156,7 @@ class Ledger {
 
   struct Change {
     size_t released = 0;           // released entries
-    size_t found_out = 0;          // newly found allocated entries
+    size_t newly_found = 0;        // newly found allocated entries
     size_t contested = 0;          // offered entries whose allocation excludes another allocated entry
     bool ends_unverified = false;  // the records are complete from now on
   };
@@ -230,7 +230,7 @@ class Ledger {
     }
   };
 
-  struct Here {
+  struct Preparation {
     std::map<std::string, Claim> claims;  // by uid
     bool is_share = false;
   };
@@ -239,7 +239,7 @@ class Ledger {
   static bool is_sole(const Entry& entry) {
     return entry.holder && entry.gone_since && *entry.gone_since + kGrace <= entry.holder->seen;
   }
-  const Here* here(const PoolKey& key, const std::string& entry) const;
+  const Preparation* here(const PoolKey& key, const std::string& entry) const;
   // nullopt: a read of one claim cannot release it.
   std::optional<Question> question(const PoolKey& key, const Entry& entry) const;
   bool is_ours(const std::string& driver) const {
@@ -285,7 +285,7 @@ class Ledger {
   UnverifiedRecords unverified_;  // pools that no decision has reserved yet
   ClaimNames claims_;             // from the last claims that were read
   Allocations awaited_;           // earlier allocations whose functions have not been seen
-  std::map<PoolKey, std::map<std::string, Here>> prepared_;  // by entry
+  std::map<PoolKey, std::map<std::string, Preparation>> prepared_;  // by entry
 };
 
 }  // namespace sliced::policy

@@ -15,7 +15,7 @@ namespace {
 using hotplug::HostDevice;
 
 // A function that a gate withholds for a limited time belongs to this driver.
-bool is_taken(Outcome outcome) {
+bool is_offered_or_withheld(Outcome outcome) {
   return outcome == Outcome::kOffered || outcome == Outcome::kHeldByOther || outcome == Outcome::kSettling ||
          outcome == Outcome::kNotReady || outcome == Outcome::kUnconfigured ||
          outcome == Outcome::kNotReturned;
@@ -80,7 +80,7 @@ class SriovDecision {
     } else {
       pool_.devices.push_back(as_published(in_, settling_, offer, draft->entry));
     }
-    if (!in_.policies->exposures.empty() && is_taken(verdict.outcome))
+    if (!in_.policies->exposures.empty() && is_offered_or_withheld(verdict.outcome))
       now_.offered_by_sriov.insert(vf.id.text);
   }
 
@@ -134,7 +134,7 @@ void decide_sriov(Deciding& deciding) {
   auto& pools = deciding.out.pools[in.settings.sriov_driver];
   pools.push_back(decision.pool(deciding.resolutions.exclude_record));
   // The pool is published when the claims of the node's pods have been read, shortly after.
-  if (deciding.now.awaits_pods && !in.published.is_sriov_pool_there)
+  if (deciding.now.awaits_pod_claims && !in.published.is_sriov_pool_there)
     std::erase_if(pools, [](const DesiredPool& pool) { return pool.devices.empty(); });
   deciding.memory.sriov = decision.kept();
   deciding.out.asked_sriov = decision.asked();

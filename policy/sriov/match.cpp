@@ -44,8 +44,8 @@ bool any_covers_pf_name(const std::vector<PfMatch<std::string>>& wanted, const H
                      });
 }
 
-bool says_yes(FilterField field, const ResourceFilter& filter, const HostDevice& vf,
-              const UnknownFacts& unknown) {
+bool is_true(FilterField field, const ResourceFilter& filter, const HostDevice& vf,
+             const UnknownFacts& unknown) {
   switch (field) {
     case FilterField::kVendors:
       return filter.vendors.empty() || listed(filter.vendors, vf.vendor);
@@ -70,13 +70,13 @@ bool says_yes(FilterField field, const ResourceFilter& filter, const HostDevice&
   return false;
 }
 
-Says ask_field(FilterField field, const ResourceFilter& filter, const HostDevice& vf,
-               const UnknownFacts& unknown) {
+MatchResult match_field(FilterField field, const ResourceFilter& filter, const HostDevice& vf,
+                        const UnknownFacts& unknown) {
   if (field == FilterField::kPfNames && unknown.pf_name && !filter.pf_names.empty())
-    return may_cover(filter.pf_names, vf.vf_index) ? Says::kUnknown : Says::kNo;
+    return may_cover(filter.pf_names, vf.vf_index) ? MatchResult::kUnknown : MatchResult::kNo;
   if (field == FilterField::kLinkType && unknown.link_type && !filter.link_type.empty())
-    return Says::kUnknown;
-  return says_yes(field, filter, vf, unknown) ? Says::kYes : Says::kNo;
+    return MatchResult::kUnknown;
+  return is_true(field, filter, vf, unknown) ? MatchResult::kYes : MatchResult::kNo;
 }
 
 template <class Key>
@@ -92,16 +92,16 @@ std::optional<bool> says_of_pf(const std::vector<PfMatch<Key>>& wanted, const Ke
 
 std::optional<bool> says_of_pf_names(const std::vector<PfMatch<std::string>>& wanted, const HostDevice& vf,
                                      const UnknownFacts& unknown) {
-  std::optional<bool> says = says_of_pf(wanted, vf.pf_name);
+  std::optional<bool> match_result = says_of_pf(wanted, vf.pf_name);
   for (const std::string& name : vf.pf_alternative_names) {
     if (is_contested(name, unknown)) continue;
     const std::optional<bool> one = says_of_pf(wanted, name);
-    if (says == true || one == true)
-      says = true;
+    if (match_result == true || one == true)
+      match_result = true;
     else if (!one)
-      says = std::nullopt;
+      match_result = std::nullopt;
   }
-  return says;
+  return match_result;
 }
 
 // Returns the answer of a field for all VFs of a kind; nullopt if it depends on more than are_alike()
@@ -121,9 +121,9 @@ std::optional<bool> says_of_kind(FilterField field, const ResourceFilter& filter
     case FilterField::kDevices:
     case FilterField::kDrivers:
     case FilterField::kNumaNodes:
-      return says_yes(field, filter, vf, unknown);
+      return is_true(field, filter, vf, unknown);
     case FilterField::kLinkType:
-      return unknown.link_type ? std::nullopt : std::optional(says_yes(field, filter, vf, unknown));
+      return unknown.link_type ? std::nullopt : std::optional(is_true(field, filter, vf, unknown));
   }
   return std::nullopt;
 }
@@ -253,13 +253,14 @@ bool is_any_unknown(const hotplug::Inventory& inventory) {
                      [&](const auto& entry) { return unknown_facts(entry.second, inventory).is_any(); });
 }
 
-FilterAnswer ask_filter(const ResourceFilter& filter, const HostDevice& vf, const UnknownFacts& unknown) {
-  FilterAnswer out;
+FilterMatch match_filter(const ResourceFilter& filter, const HostDevice& vf, const UnknownFacts& unknown) {
+  FilterMatch out;
   for (int i = 0; i < kFilterFieldCount; ++i) {
     const auto field = static_cast<FilterField>(i);
-    const Says says = ask_field(field, filter, vf, unknown);
-    if (says == Says::kNo) return {says, field};
-    if (says == Says::kUnknown && out.says == Says::kYes) out = {says, field};
+    const MatchResult match_result = match_field(field, filter, vf, unknown);
+    if (match_result == MatchResult::kNo) return {match_result, field};
+    if (match_result == MatchResult::kUnknown && out.match_result == MatchResult::kYes)
+      out = {match_result, field};
   }
   return out;
 }
@@ -272,10 +273,10 @@ VfMatcher::VfMatcher(const PolicySet& policies, const std::vector<int32_t>& sele
     for (int32_t c = 0; c < static_cast<int32_t>(configs.size()); ++c) {
       const ResourceConfig& config = configs[static_cast<size_t>(c)];
       if (!config.problems.empty()) continue;
-      if (config.filters.empty()) asked_.push_back({nullptr, 0, {Outcome::kOffered, p, c}});
+      if (config.filters.empty()) filters_.push_back({nullptr, 0, {Outcome::kOffered, p, c}});
       for (int32_t f = 0; f < static_cast<int32_t>(config.filters.size()); ++f) {
         const ResourceFilter& filter = config.filters[static_cast<size_t>(f)];
-        asked_.push_back({&filter, fields_of(filter), {Outcome::kOffered, p, c, f}});
+        filters_.push_back({&filter, fields_of(filter), {Outcome::kOffered, p, c, f}});
       }
     }
   }
@@ -293,8 +294,8 @@ const VfMatcher::Kind& VfMatcher::kind_of(const HostDevice& vf) {
   kind.like = &vf;
   kind.unknown = unknown_facts(vf, inventory_);
   kind.left.clear();
-  for (const Asked& one : asked_) {
-    Asked left{one.filter, 0, one.verdict};
+  for (const PendingFilter& one : filters_) {
+    PendingFilter left{one.filter, 0, one.verdict};
     bool is_refused = false;
     for (uint32_t fields = one.fields; fields != 0 && !is_refused; fields &= fields - 1) {
       const auto result =
@@ -315,15 +316,15 @@ Verdict VfMatcher::decide(const HostDevice& device) {
   if (!is_any_selected_) return {Outcome::kNoPolicy};
   const Kind& kind = kind_of(device);
   Verdict waits{Outcome::kNoMatch};
-  for (const Asked& one : kind.left) {
-    Says says = Says::kYes;
-    for (uint32_t left = one.fields; left != 0 && says != Says::kNo; left &= left - 1)
-      says = std::min(says, ask_field(static_cast<FilterField>(std::countr_zero(left)), *one.filter, device,
-                                      kind.unknown));
-    if (says == Says::kNo) continue;
+  for (const PendingFilter& one : kind.left) {
+    MatchResult match_result = MatchResult::kYes;
+    for (uint32_t left = one.fields; left != 0 && match_result != MatchResult::kNo; left &= left - 1)
+      match_result = std::min(match_result, match_field(static_cast<FilterField>(std::countr_zero(left)),
+                                                        *one.filter, device, kind.unknown));
+    if (match_result == MatchResult::kNo) continue;
     const bool is_first = waits.outcome == Outcome::kNoMatch;
     const bool is_of_waited = waits.may_offer == one.verdict.policy && waits.config == one.verdict.config;
-    if (says == Says::kYes) return is_first || is_of_waited ? one.verdict : waits;
+    if (match_result == MatchResult::kYes) return is_first || is_of_waited ? one.verdict : waits;
     if (is_first) waits = may_be_offered_by({one.verdict.policy, one.verdict.config, one.verdict.filter});
   }
   return waits;

@@ -28,17 +28,17 @@ struct UnknownFacts {
 UnknownFacts unknown_facts(const hotplug::HostDevice& vf, const hotplug::Inventory& inventory);
 bool is_any_unknown(const hotplug::Inventory& inventory);
 
-enum class Says : uint8_t { kNo, kUnknown, kYes };
+enum class MatchResult : uint8_t { kNo, kUnknown, kYes };
 /// The answer of a filter for a VF, and the first field, in the order of FilterField, that prevents a match.
 /// A field that does not match has precedence over an unknown one. A fact that the VF lacks (no NUMA node)
 /// matches no value.
-struct FilterAnswer {
-  Says says = Says::kYes;
+struct FilterMatch {
+  MatchResult match_result = MatchResult::kYes;
   std::optional<FilterField> field = {};
 };
 /// Requires: a VF with a PCI address. An empty field of the filter matches every VF.
-FilterAnswer ask_filter(const ResourceFilter& filter, const hotplug::HostDevice& vf,
-                        const UnknownFacts& unknown);
+FilterMatch match_filter(const ResourceFilter& filter, const hotplug::HostDevice& vf,
+                         const UnknownFacts& unknown);
 
 /// One evaluated config or filter. filter -1: the config itself (without filters, or invalid).
 /// Indices as in Verdict. For a match, refusal is nullopt and unreadable false; host_use: the gate host-use
@@ -74,7 +74,7 @@ class VfMatcher {
  private:
   // Filters in order, with the fields of each that must be compared, because there are policies times devices
   // of them.
-  struct Asked {
+  struct PendingFilter {
     const ResourceFilter* filter;  // nullptr: matches every VF
     uint32_t fields;               // one bit for each field with values
     Verdict verdict;
@@ -84,14 +84,14 @@ class VfMatcher {
   struct Kind {
     const hotplug::HostDevice* like = nullptr;  // one of the VFs
     UnknownFacts unknown;                       // of all of them
-    std::vector<Asked> left;                    // `fields`: those that differ between such VFs
+    std::vector<PendingFilter> left;            // `fields`: those that differ between such VFs
   };
   static constexpr size_t kKindsMax = 8;  // each may contain all filters
   /// A new kind replaces the oldest one.
   const Kind& kind_of(const hotplug::HostDevice& vf);
 
   const hotplug::Inventory& inventory_;
-  std::vector<Asked> asked_;
+  std::vector<PendingFilter> filters_;
   std::vector<Kind> kinds_;
   size_t last_ = 0, oldest_ = 0;  // of kinds_
   const bool is_any_selected_;
@@ -116,7 +116,7 @@ Verdict walk(const hotplug::HostDevice& vf, const PolicySet& policies, const std
              const UnknownFacts& unknown, Record record) {
   Verdict waits{Outcome::kNoMatch};  // of the first config with an unknown answer
   const auto matched = [&](Step step) {
-    step.host_use = is_held_for_host(vf, true, policies.sriov[step.policy]->host_use);
+    step.host_use = is_withheld_for_host(vf, true, policies.sriov[step.policy]->host_use);
     record(step);
     const bool is_first =
         waits.outcome == Outcome::kNoMatch || (waits.may_offer == step.policy && waits.config == step.config);
@@ -131,9 +131,9 @@ Verdict walk(const hotplug::HostDevice& vf, const PolicySet& policies, const std
       }
       if (configs[c].filters.empty()) return matched({p, c, -1, std::nullopt});
       for (int32_t f = 0; f < static_cast<int32_t>(configs[c].filters.size()); ++f) {
-        const FilterAnswer answer = ask_filter(configs[c].filters[f], vf, unknown);
-        if (answer.says == Says::kYes) return matched({p, c, f, std::nullopt});
-        const bool is_unknown = answer.says == Says::kUnknown;
+        const FilterMatch answer = match_filter(configs[c].filters[f], vf, unknown);
+        if (answer.match_result == MatchResult::kYes) return matched({p, c, f, std::nullopt});
+        const bool is_unknown = answer.match_result == MatchResult::kUnknown;
         if (is_unknown && waits.outcome == Outcome::kNoMatch) waits = may_be_offered_by({p, c, f});
         record(Step{p, c, f, answer.field, false, false, is_unknown});
       }

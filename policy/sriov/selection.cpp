@@ -16,11 +16,10 @@ struct Share {
   Budget budget;
   const char *what, *remedy;
 };
-void keep_those_that_fit(std::vector<int32_t>& left, const Share& share,
-                         std::map<int32_t, Problem>& problems) {
+void erase_too_large(std::vector<int32_t>& left, const Share& share, std::map<int32_t, Problem>& problems) {
   std::vector<uint64_t> needs;
   for (const int32_t one : left) needs.push_back(share.times * share.entries[static_cast<size_t>(one)]);
-  const std::vector<bool> fits = who_fits(needs, share.budget);
+  const std::vector<bool> fits = fitting(needs, share.budget);
   std::vector<int32_t> kept;
   for (size_t i = 0; i < left.size(); ++i) {
     if (fits[i])
@@ -51,16 +50,15 @@ std::vector<int32_t> policies_within_budget(const Inputs& in, std::map<int32_t, 
   const auto& devices = in.inventory->devices;
   const auto vfs = static_cast<uint64_t>(std::count_if(
       devices.begin(), devices.end(), [](const auto& one) { return one.second.type == DeviceType::kVf; }));
-  keep_those_that_fit(
-      selected,
-      {in.policies->filter_entries, vfs, in.settings.budgets.filters,
-       "entries of filters for each VF of this node", "name ranges or PFs instead of single VFs"},
-      problems);
-  keep_those_that_fit(selected,
-                      {in.policies->attribute_entries, 1, in.settings.budgets.attributes,
-                       "labels and attributes of DeviceAttributes for its deviceAttributesSelectors",
-                       "use fewer configs with a deviceAttributesSelector, or fewer DeviceAttributes"},
-                      problems);
+  erase_too_large(selected,
+                  {in.policies->filter_entries, vfs, in.settings.budgets.filters,
+                   "entries of filters for each VF of this node", "name ranges or PFs instead of single VFs"},
+                  problems);
+  erase_too_large(selected,
+                  {in.policies->attribute_entries, 1, in.settings.budgets.attributes,
+                   "labels and attributes of DeviceAttributes for its deviceAttributesSelectors",
+                   "use fewer configs with a deviceAttributesSelector, or fewer DeviceAttributes"},
+                  problems);
   return selected;
 }
 

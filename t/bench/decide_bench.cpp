@@ -182,7 +182,7 @@ void compare_edits(size_t& sink, bool is_published) {
       next->selectors = last.selectors;
       if (is_warm) next->entries = last.entries;
       if (!is_warm) {
-        auto anew = std::make_shared<policy::SelectorAnswers>(*last.selectors);
+        auto anew = std::make_shared<policy::SelectorResults>(*last.selectors);
         anew->memory.inventory = nullptr;
         next->selectors = anew;
       }

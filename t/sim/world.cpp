@@ -445,7 +445,7 @@ void World::judge_kept(const policy::Decision& decision) {
   auto inputs = std::make_shared<policy::Inputs>(*decision.inputs);
   inputs->entries = nullptr;
   if (inputs->selectors != nullptr) {
-    auto selectors = std::make_shared<policy::SelectorAnswers>(*inputs->selectors);
+    auto selectors = std::make_shared<policy::SelectorResults>(*inputs->selectors);
     selectors->memory.inventory = nullptr;  // what is away stands all the same
     inputs->selectors = std::move(selectors);
   }
@@ -455,7 +455,7 @@ void World::judge_kept(const policy::Decision& decision) {
   for (const char* driver : {kDriver, kExposureDriver}) {
     const daemon::PoolPublisher& offer = daemon->offer_of(driver);
     const publishers::Publisher& publisher = offer.publisher();
-    if (decision.awaits_pods && offer.is_put_off()) continue;  // it is not published yet
+    if (decision.awaits_pod_claims && offer.is_put_off()) continue;  // it is not published yet
     for (const policy::DesiredPool& pool : publisher.desired()) {
       const auto& pools = anew.pools.at(pool.driver);
       const auto at =
@@ -472,7 +472,7 @@ void World::judge_verdicts(const policy::Decision& decision) {
   const daemon::PoolPublisher& offer = daemon->offer_of(kDriver);
   const publishers::Publisher& publisher = offer.publisher();
   if (!publisher.has_desired()) return;
-  if (decision.awaits_pods && offer.is_put_off()) return;  // it is not published yet
+  if (decision.awaits_pod_claims && offer.is_put_off()) return;  // it is not published yet
   std::set<std::string> desired, offered;
   for (const auto& pool : publisher.desired())
     for (const kube::Device& entry : pool.devices) desired.insert(entry.name);

@@ -67,7 +67,7 @@ TEST_F(PlanTest, ContainsPools) {
 }
 
 TEST_F(PlanTest, PostponesPoolsUntilPodsAreReadIfSlicesAreMissing) {
-  decision.awaits_pods = true;
+  decision.awaits_pod_claims = true;
   EXPECT_FALSE(plan().pools[kSriov].is_put_off) << "no pods are being read";
   are_pods_being_read = true;
   EXPECT_TRUE(plan().pools[kSriov].is_put_off);
@@ -78,7 +78,7 @@ TEST_F(PlanTest, PostponesPoolsUntilPodsAreReadIfSlicesAreMissing) {
 TEST_F(PlanTest, QueriesPFsForTheDecisionAndTheNodeState) {
   const auto one = *hotplug::PciAddress::decode("0000:03:00.0");
   const auto two = *hotplug::PciAddress::decode("0000:04:00.0");
-  decision.awaited_pfs = {one};
+  decision.unanswered_pfs = {one};
   decision.pfs_to_query = {one};
   out_of_sync = {two};
   const Plan made = plan();

@@ -139,9 +139,9 @@ TEST_F(PolicyBookTest, KeepsAnExcludeThatIsReceivedAgain) {
   const std::string spec = "selector: {cel: 'true'}, nodeSelector: {matchLabels: {a: b}}}";
   const Item<ExposurePolicy> exclude = item<ExposurePolicy>("a", "{action: exclude, " + spec);
   policy::Decision decision;
-  policy::SelectorAnswers answers;
+  policy::SelectorResults answers;
   answers.programs = std::make_shared<policy::SelectorProgramsPtr::element_type>();
-  decision.selectors = std::make_shared<const policy::SelectorAnswers>(answers);
+  decision.selectors = std::make_shared<const policy::SelectorResults>(answers);
   const Known known{&decision};
   EXPECT_TRUE(book.apply(Changed<Item<ExposurePolicy>>{exclude}, known).has_changed);
   EXPECT_FALSE(book.apply(Changed<Item<ExposurePolicy>>{exclude}, known).has_changed);
@@ -172,7 +172,7 @@ TEST_F(PolicyBookTest, KeepsTheLastValidVersionOfAnExclude) {
   const Item<ExposurePolicy> exclude = item<ExposurePolicy>(
       "a", "{action: exclude, selector: {cel: 'nope'}, nodeSelector: {matchLabels: {a: b}}}");
   const auto decision_with = [](policy::SelectorPrograms programs) {
-    auto answers = std::make_shared<policy::SelectorAnswers>();
+    auto answers = std::make_shared<policy::SelectorResults>();
     answers->programs = std::make_shared<const policy::SelectorPrograms>(std::move(programs));
     policy::Decision decision;
     decision.selectors = answers;

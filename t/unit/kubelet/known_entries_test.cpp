@@ -91,7 +91,7 @@ TEST_F(KnownEntriesTest, WaitsForAPfQuery) {
     const policy::Decision decision = policy::decide(std::make_shared<policy::Inputs>(*in));
     in->before = std::make_shared<const policy::DesiredPools>(decision.pools);
     in->before_at = now;
-    in->asked_of_pfs = decision.asked_of_pfs;
+    in->pf_queries = decision.pf_queries;
     return find(decision, kSriov, "node-a", "0000-3b-00-1")->not_ready;
   };
   const char *none = "00:00:00:00:00:00", *some = "02:00:00:00:00:01";

@@ -49,7 +49,7 @@ TEST_F(MissingMacTest, SetsThePfOnce) {
   EXPECT_EQ(set().value(), policy::MacOutcome::kSet);
   EXPECT_EQ(written, std::vector{std::to_string(number("ens1")) + " vf 1 mac " + text("ens1v1", "address")});
   answer = false;
-  EXPECT_EQ(set().value(), policy::MacOutcome::kHadOne);
+  EXPECT_EQ(set().value(), policy::MacOutcome::kHadAddress);
   answer = Error{Errc::kDenied, "no"};
   EXPECT_EQ(set().error().code, Errc::kDenied);
 }

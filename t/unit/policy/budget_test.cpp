@@ -58,14 +58,14 @@ TEST(Budget, IsSharedFairly) {
 }
 
 TEST(Budget, IsSharedFairlyForKnownNeeds) {
-  EXPECT_EQ(who_fits({}, {100, 100}), Done{});
-  EXPECT_EQ(who_fits({10, 50, 40}, {100, 100}), (Done{true, true, true}));
-  EXPECT_EQ(who_fits({10, 51, 10}, {1'000, 50}), (Done{true, false, true}));
-  EXPECT_EQ(who_fits({200, 60, 30, 10}, {100, 100}), (Done{false, true, true, true}))
+  EXPECT_EQ(fitting({}, {100, 100}), Done{});
+  EXPECT_EQ(fitting({10, 50, 40}, {100, 100}), (Done{true, true, true}));
+  EXPECT_EQ(fitting({10, 51, 10}, {1'000, 50}), (Done{true, false, true}));
+  EXPECT_EQ(fitting({200, 60, 30, 10}, {100, 100}), (Done{false, true, true, true}))
       << "the cheap, then in order";
-  EXPECT_EQ(who_fits({60, 60, 10}, {100, 100}), (Done{true, false, true}));
-  EXPECT_EQ(who_fits({34, 34, 34}, {100, 100}), (Done{true, true, false}));
-  EXPECT_EQ(who_fits({0, 1}, {0, 0}), (Done{true, false}));
+  EXPECT_EQ(fitting({60, 60, 10}, {100, 100}), (Done{true, false, true}));
+  EXPECT_EQ(fitting({34, 34, 34}, {100, 100}), (Done{true, true, false}));
+  EXPECT_EQ(fitting({0, 1}, {0, 0}), (Done{true, false}));
 }
 
 // Red when many, each just below every limit, add up.
@@ -114,7 +114,7 @@ TEST(Budget, AFairShareIsGrantedInAnyOrder) {
     const uint64_t whole = std::min(fair_share(needs, budget.all), budget.each);
     for (int order = 0; order < 3; ++order) {
       Crowd crowd{needs};
-      const Done done = crowd.deal(budget), fits = who_fits(needs, budget);
+      const Done done = crowd.deal(budget), fits = fitting(needs, budget);
       EXPECT_LE(crowd.worked, budget.all);
       uint64_t taken = 0;
       for (size_t i = 0; i < needs.size(); ++i) {
@@ -134,7 +134,7 @@ TEST(Budget, AThousandHostilePoliciesBlameNoHonestOne) {
   Crowd crowd{std::vector<uint64_t>(1'000, 1'000'000'000)};
   crowd.needs.push_back(WorkBudgets{}.selectors.all / 1'001 / 4);
   EXPECT_TRUE(crowd.deal(WorkBudgets{}.selectors).back());
-  EXPECT_TRUE(who_fits(crowd.needs, WorkBudgets{}.filters).back());
+  EXPECT_TRUE(fitting(crowd.needs, WorkBudgets{}.filters).back());
 }
 
 }  // namespace

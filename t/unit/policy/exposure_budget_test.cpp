@@ -22,7 +22,7 @@ struct ExposureBudget : testing::Test {
   std::shared_ptr<hotplug::Inventory> inventory = std::make_shared<hotplug::Inventory>();
   std::string policies;
   Settings settings;
-  SelectorAnswersPtr selectors;
+  SelectorResultsPtr selectors;
   kube::NodeView node{"n1", {}};
   std::set<std::string> published;
   std::vector<ExposurePolicy> given;
@@ -82,15 +82,15 @@ struct ExposureBudget : testing::Test {
 
 TEST_F(ExposureBudget, CachesAnswersWithTheirSteps) {
   using Is = cel::Answer::Is;
-  EXPECT_FALSE(KeptAnswer().is_known());
+  EXPECT_FALSE(StoredResult().is_known());
   for (const Is is : {Is::kTrue, Is::kFalse, Is::kError})
     for (const uint64_t steps : {0u, 1u, 1'023u, 1'024u, 1'025u, 99'999u, 1'000'000u, 20'000'000u}) {
-      const KeptAnswer kept(is, steps);
+      const StoredResult kept(is, steps);
       EXPECT_TRUE(kept.is_known());
       EXPECT_EQ(kept.is(), is);
       EXPECT_GE(kept.steps(), steps);
       EXPECT_LE(kept.steps(), steps + steps / 500);
-      EXPECT_EQ(KeptAnswer(is, kept.steps()), kept) << "once is enough";
+      EXPECT_EQ(StoredResult(is, kept.steps()), kept) << "once is enough";
     }
 }
 
@@ -109,7 +109,7 @@ TEST_F(ExposureBudget, ExpensivePoliciesDoNotAffectOthers) {
   EXPECT_FALSE(problems.contains("plain"));
   EXPECT_FALSE(problems.contains("costly0"));
   uint64_t used = 0;
-  for (const KeptAnswer& answer : decision.selectors->memory.answers) used += answer.steps();
+  for (const StoredResult& answer : decision.selectors->memory.answers) used += answer.steps();
   EXPECT_LE(used, 2'000'000u);
   EXPECT_EQ(named(decide_now()), problems) << "the same every time";
 }
@@ -269,7 +269,7 @@ TEST_F(ExposureBudget, KeepsTheLastCompiledVersionOfAnExclude) {
   add("x", "nope", ", action: exclude");
   ExposurePolicy now = decode_exposure_policy(kube::decode_yaml(policies).documents.at(0));
   EXPECT_TRUE(now.problems.empty());
-  remember_exclude(now, before, true);
+  keep_last_exclude(now, before, true);
   policies.clear();
   given = {now};
   add("p", "true");
@@ -278,7 +278,7 @@ TEST_F(ExposureBudget, KeepsTheLastCompiledVersionOfAnExclude) {
   EXPECT_EQ(named(decision), std::set<std::string>{"x"});
   fixture::expect_golden(explain(decision, "0000:03:00.0").summary);
   ExposurePolicy next = now;
-  remember_exclude(next, now, false);
+  keep_last_exclude(next, now, false);
   ASSERT_NE(next.last_understood, nullptr);
   EXPECT_EQ(next.last_understood->selector, before.selector) << "through any number of broken edits";
   EXPECT_EQ(next.last_understood->last_understood, nullptr);
@@ -296,7 +296,7 @@ TEST_F(ExposureBudget, AnExcludeThatNeverCompiledIsUnreadable) {
     add("x", "true", ", actoin: exclude");
     ExposurePolicy now = decode_exposure_policy(kube::decode_yaml(policies).documents.at(0));
     ASSERT_FALSE(now.problems.empty());
-    remember_exclude(now, before, true);
+    keep_last_exclude(now, before, true);
     policies.clear();
     given = {now};
     add("p", "true");

@@ -139,7 +139,7 @@ TEST(ExposureDecide, KeepsVerdictsWhileAnInterfaceIsInAPod) {
   away.inventory = std::make_shared<hotplug::Inventory>(*here.inventory);
   away.at(kVf).netdev->oper_state.clear();
   away.at(kVf).netdev->stale = true;
-  const auto next = [&](const Host& host, const SelectorAnswersPtr& memory, const std::string& expose) {
+  const auto next = [&](const Host& host, const SelectorResultsPtr& memory, const std::string& expose) {
     const auto inputs = inputs_of(host, policies(expose, no_bridges));
     inputs->selectors = memory;
     return decide(inputs);
@@ -154,7 +154,7 @@ TEST(ExposureDecide, KeepsVerdictsWhileAnInterfaceIsInAPod) {
   EXPECT_EQ(entries_of(next(away, third.selectors, edited)), std::vector<std::string>());
   EXPECT_EQ(entries_of(next(away, nullptr, up + "}")), std::vector<std::string>());
   // Another policy with the same selector, and an exclude that comes and goes: what is not asked stands too.
-  const auto among = [&](const SelectorAnswersPtr& memory, const std::string& others) {
+  const auto among = [&](const SelectorResultsPtr& memory, const std::string& others) {
     const auto inputs =
         inputs_of(away, policies_of(policy("p", up + "}") + policy("x", no_bridges) + others));
     inputs->selectors = memory;
@@ -297,7 +297,7 @@ TEST(ExposureDecide, AnUnreadableExcludeHoldsBackNewEntries) {
   const auto before = policies_of(policy(
       "broken", R"({action: exclude, selector: {cel: 'device.attributes["dra.networking"].type == "pf"'}})"));
   for (auto& one : exposures)
-    if (one.id.name == "broken") remember_exclude(one, before[0], true);
+    if (one.id.name == "broken") keep_last_exclude(one, before[0], true);
   const Decision remembered = decide(inputs_of(reference_host(), exposures));
   EXPECT_EQ(outcome_of(remembered, kPf0), "excluded");
   EXPECT_EQ(outcome_of(remembered, "br-data"), "offered");

@@ -31,7 +31,8 @@ struct ExposureResolve : testing::Test {
     for (const auto& document : kube::decode_yaml(text).documents)
       exposures.emplace_back(decode_exposure_policy(document));
     policies = make_policy_set({}, {}, std::move(exposures)).exposures;
-    answers = ask_selectors(policies, {"n1", {}}, std::string(kExposureDriver), inventory, nullptr, budgets);
+    answers =
+        evaluate_selectors(policies, {"n1", {}}, std::string(kExposureDriver), inventory, nullptr, budgets);
     resolutions = resolve(policies, *answers, *inventory, budgets.entries, problems);
   }
   const std::string& name_of(int32_t policy) const { return policies[static_cast<size_t>(policy)]->id.name; }
@@ -51,7 +52,7 @@ struct ExposureResolve : testing::Test {
   std::string text;
   WorkBudgets budgets;
   std::vector<Shared<ExposurePolicy>> policies;
-  SelectorAnswersPtr answers;
+  SelectorResultsPtr answers;
   std::map<int32_t, Problem> problems;
   std::vector<Resolution> resolutions;
 };

@@ -43,7 +43,7 @@ std::vector<Shared<ExposurePolicy>> exposures_of(const std::string& expose,
 struct UnknownFactsTest : testing::Test {
   hotplug::Inventory host;
   Published published;
-  SelectorAnswersPtr memory;
+  SelectorResultsPtr memory;
   WorkBudgets budgets;
   Decision last;
 

@@ -56,7 +56,7 @@ struct World {
     inputs->holdings = last.offered;
     inputs->selectors = last.selectors;
     if (is_anew && last.selectors != nullptr) {
-      auto selectors = std::make_shared<SelectorAnswers>(*last.selectors);
+      auto selectors = std::make_shared<SelectorResults>(*last.selectors);
       selectors->memory.inventory = nullptr;
       inputs->selectors = selectors;
     }

@@ -75,7 +75,7 @@ Demand demand_in(const std::string& readiness) {
 // Since when something has been so without a break, and how often it was lost without a minute of calm between.
 struct Held {
   bool is_met = false;
-  TimePoint since = kEver;
+  TimePoint since = kUnknownStart;
   size_t losses = 0;
   void see(bool met, TimePoint now, bool is_new) {
     if (is_met && !met) losses = since <= now - 60s ? 1 : losses + 1;
@@ -84,22 +84,22 @@ struct Held {
   }
   TimePoint calm_at() const {
     constexpr std::array<Millis, 7> kWaits = {0s, 0s, 1s, 2s, 4s, 8s, 16s};
-    return losses < 2 ? kEver : since + (losses < kWaits.size() ? kWaits[losses] : Millis(30s));
+    return losses < 2 ? kUnknownStart : since + (losses < kWaits.size() ? kWaits[losses] : Millis(30s));
   }
 };
 
 // What a demand finds in the past.
 struct Past {
-  TimePoint born = kEver;
+  TimePoint born = kUnknownStart;
   std::array<Held, kConditionCount> conditions;
   std::map<int, Held> mtus;
 
   struct Found {
     bool is_ready = true, is_lost = false, is_damped = false;
-    TimePoint whole_since = kEver;  // while nothing is lost
+    TimePoint intact_since = kUnknownStart;  // while nothing is lost
   };
   Found find(const Demand& demand, TimePoint now) const {
-    Found out{.is_ready = born + demand.stable_for <= now, .whole_since = born};
+    Found out{.is_ready = born + demand.stable_for <= now, .intact_since = born};
     for (size_t i = 0; i < kConditionCount; ++i) {
       if (!demand.conditions().test(i)) continue;
       const auto condition = static_cast<Condition>(i);
@@ -108,7 +108,7 @@ struct Past {
       if (condition == Condition::kUdevInitialized) continue;
       out.is_lost |= !held.is_met;
       out.is_damped |= held.is_met && held.calm_at() > now;
-      out.whole_since = std::max(out.whole_since, held.since);
+      out.intact_since = std::max(out.intact_since, held.since);
     }
     out.is_ready &= !out.is_damped;
     return out;
@@ -229,7 +229,7 @@ class History {
     (is_sriov_ ? in_.published.sriov : in_.published.exposure) = standing_;
     if (!is_there_) return;
     past_.see({*inventory->find(kVf), *inventory, state_}, now_, is_new);
-    past_.forget(standing_.empty() ? now_ : kEver);
+    past_.forget(standing_.empty() ? now_ : kUnknownStart);
   }
 
   void judge(const Decision& decision) {
@@ -268,10 +268,10 @@ class History {
   // By what stands: the same device still, and what it has lost since the decision before is no reason to let it go.
   bool may_stay(const Demand& demand, const Past::Found& found) const {
     const auto was_so = [&](TimePoint since) {
-      return in_.before_at ? since < *in_.before_at : since == kEver;
+      return in_.before_at ? since < *in_.before_at : since == kUnknownStart;
     };
     if (demand.on_loss != OnLoss::kWithdraw) return was_so(past_.born);
-    return !found.is_lost && was_so(found.whole_since);
+    return !found.is_lost && was_so(found.intact_since);
   }
 
   std::mt19937 dice_;

@@ -355,7 +355,7 @@ TEST(Readiness, HoldsBackAndNamesDevicesThatAreNotReady) {
     const Decision decision = world.decide();
     for (const auto& [driver, pools] : decision.pools)
       for (const DesiredPool& pool : pools) EXPECT_TRUE(pool.devices.empty());
-    EXPECT_EQ(decision.awaited_pfs.size(), 1u) << "the kernel may not tell of it";
+    EXPECT_EQ(decision.unanswered_pfs.size(), 1u) << "the kernel may not tell of it";
     EXPECT_TRUE(decision.notes.empty()) << "to wait is not a problem of a policy";
     ASSERT_EQ(decision.unready.size(), 1u);
     EXPECT_EQ(decision.unready.begin()->first, "adminMac; mtuAtLeast");
@@ -385,7 +385,7 @@ TEST(Readiness, QueriesNoPfsForKernelFacts) {
   world.host.at(kVf).netdev->is_initialized = false;
   const Decision decision = world.decide();
   EXPECT_EQ(decision.verdicts.at(kVf).outcome, Outcome::kNotReady);
-  EXPECT_TRUE(decision.awaited_pfs.empty());
+  EXPECT_TRUE(decision.unanswered_pfs.empty());
 }
 
 TEST(Readiness, TheDefaultWaitsOnlyForUdev) {

@@ -165,7 +165,7 @@ struct CensusRow {
   const char* what;
   Millis begun;
   Allocations allocated;
-  size_t released, found_out;
+  size_t released, newly_found;
   Set recorded;
 };
 
@@ -184,7 +184,7 @@ TEST_F(LedgerTest, AClaimListFreesAbsentEntries) {
     withdraw_the_pf();
     const auto change = list(row.begun, row.allocated);
     EXPECT_EQ(change.released, row.released);
-    EXPECT_EQ(change.found_out, row.found_out);
+    EXPECT_EQ(change.newly_found, row.newly_found);
     EXPECT_EQ(recorded(), row.recorded);
     EXPECT_EQ(ledger.need().has_value(), !row.recorded.empty());
   }
@@ -211,11 +211,11 @@ TEST_F(LedgerTest, ATakeoverAdoptsExistingRecords) {
 TEST_F(LedgerTest, PodClaimsReserveWithoutARecordAndFreeNothing) {
   withdraw_the_pf();
   const Allocations seen{{kPool, {{std::string(kPf) + "-m", true}}}};
-  EXPECT_EQ(ledger.take(PodClaims{seen}, now).found_out, 0u) << "the record of that pool is whole";
+  EXPECT_EQ(ledger.take(PodClaims{seen}, now).newly_found, 0u) << "the record of that pool is whole";
   EXPECT_EQ(ledger.take(PodClaims{}, at(1min)).released, 0u);
   ledger.learn(slice(kPool, {}, "nonsense"));
   const auto change = ledger.take(PodClaims{seen}, now);
-  EXPECT_EQ(change.found_out, 1u);
+  EXPECT_EQ(change.newly_found, 1u);
   EXPECT_FALSE(change.ends_unverified);
   decide({});
   EXPECT_EQ(recorded(), (Set{kPf, std::string(kPf) + "-m", kWhole}));
@@ -223,7 +223,7 @@ TEST_F(LedgerTest, PodClaimsReserveWithoutARecordAndFreeNothing) {
 
 TEST_F(LedgerTest, KeepsPreparedEntriesDespiteAClaimList) {
   withdraw_the_pf();
-  EXPECT_EQ(ledger.take(Prepared{kPool, kPf, "uid-1"}, now).found_out, 0u);
+  EXPECT_EQ(ledger.take(Prepared{kPool, kPf, "uid-1"}, now).newly_found, 0u);
   EXPECT_FALSE(ledger.need()) << "its claim stands: nobody has to be asked";
   EXPECT_EQ(list(1min).released, 0u);
   EXPECT_EQ(recorded(), Set{kPf});
@@ -330,7 +330,7 @@ TEST_F(LedgerTest, ReservesPreparedEntriesWithoutARecord) {
     SCOPED_TRACE(has_decided);
     begin_anew();
     if (has_decided) decide({});
-    EXPECT_EQ(ledger.take(Prepared{kPool, share, "uid-1", true}, now).found_out, has_decided ? 1u : 0u);
+    EXPECT_EQ(ledger.take(Prepared{kPool, share, "uid-1", true}, now).newly_found, has_decided ? 1u : 0u);
     decide({});
     EXPECT_EQ(recorded(), Set{share});
     EXPECT_FALSE(ledger.record(kPool).holdings().at(0).is_exclusive);
@@ -342,7 +342,7 @@ TEST_F(LedgerTest, ReservesPreparedEntriesWithoutARecord) {
     decide({});
     EXPECT_EQ(recorded(), Set{share});
   }
-  EXPECT_EQ(ledger.take(Prepared{{"other.example.com", "p"}, "d", "uid-1"}, now).found_out, 0u);
+  EXPECT_EQ(ledger.take(Prepared{{"other.example.com", "p"}, "d", "uid-1"}, now).newly_found, 0u);
 }
 
 TEST_F(LedgerTest, WithdrawsAnEntryAllocatedAsTheOtherTypeWithTheNextDecision) {
@@ -351,7 +351,7 @@ TEST_F(LedgerTest, WithdrawsAnEntryAllocatedAsTheOtherTypeWithTheNextDecision) {
     decide({whole_pf()});
     const auto change = by_plugin ? ledger.take(Prepared{kPool, kPf, "uid-1", true}, now)
                                   : list(0s, {{kPool, {{kPf, true}}}});
-    EXPECT_EQ(change.found_out, 1u);
+    EXPECT_EQ(change.newly_found, 1u);
     EXPECT_FALSE(ledger.holdings().at(kPool.second).at(0).is_exclusive);
   }
 }
@@ -505,7 +505,7 @@ TEST_F(LedgerTest, ReportsAllocatedEntriesBesideAnUnknownGroupAsContested) {
   decide({m});
   EXPECT_EQ(list(10s, {{kPool, {{m.entry, true}}}}).contested, 0u) << "nothing is beside it";
   const Ledger::Change change = list(11s, both);
-  EXPECT_EQ(change.found_out, 1u);
+  EXPECT_EQ(change.newly_found, 1u);
   EXPECT_EQ(change.contested, 1u);
   const std::vector<Holding> holdings = ledger.holdings().at(kPool.second);
   ASSERT_EQ(holdings.size(), 2u);
@@ -539,7 +539,7 @@ TEST_F(LedgerTest, ReportsAllocatedEntriesBesideAnExclusionAsContested) {
         {kPool,
          {{row.offered.entry, !row.offered.is_exclusive}, {row.found.entry, !row.found.is_exclusive}}}};
     const Ledger::Change change = list(10s, both);
-    EXPECT_EQ(change.found_out, 1u);
+    EXPECT_EQ(change.newly_found, 1u);
     EXPECT_EQ(change.contested, row.excludes ? 1u : 0u);
     const auto apart = sliced::policy::contested({row.offered}, ledger.holdings().at(kPool.second), kPfId);
     EXPECT_EQ(apart.size(), row.excludes ? 2u : 0u);
@@ -716,7 +716,7 @@ TEST_F(LedgerTest, ReservesUnverifiedEntriesOnlyWhereRelevant) {
   const auto change = list(10s, {{kPool, {{std::string(kVf) + "-m", true}}}});
   EXPECT_TRUE(change.ends_unverified);
   EXPECT_EQ(change.released, 2u);
-  EXPECT_EQ(change.found_out, 1u) << "charged by its name";
+  EXPECT_EQ(change.newly_found, 1u) << "charged by its name";
   EXPECT_FALSE(ledger.is_sriov_unverified());
   EXPECT_FALSE(ledger.unverified().is_any);
 }

@@ -35,7 +35,7 @@ struct World {
     in.node_state.is_known = true;
     in.query_times.emplace();
     in.now = TimePoint(90s);
-    born = kEver;
+    born = kUnknownStart;
   }
   hotplug::HostDevice& vf() { return host.at(kVf); }
   void told(TimePoint at) { (*in.query_times)[*hotplug::PciAddress::decode(kPf)] = at; }
@@ -45,12 +45,12 @@ struct World {
     now->can_query_pfs = true;
     in.inventory = now;
     in.policies = policies(readiness);
-    in.tracks[kVf] = track_of({*now->find(kVf), *now, in.node_state}, kEver);
+    in.tracks[kVf] = track_of({*now->find(kVf), *now, in.node_state}, kUnknownStart);
     in.tracks[kVf].born = born;
     Decision out = policy::decide(std::make_shared<const Inputs>(in));
     in.before = std::make_shared<const DesiredPools>(out.pools);
     in.before_at = in.now;
-    in.asked_of_pfs = out.asked_of_pfs;
+    in.pf_queries = out.pf_queries;
     return out;
   }
   std::string said(const std::string& readiness) {
@@ -92,7 +92,7 @@ TEST(StaleConditionsTest, ANodeStateNeedsAPfQueryForItsSettings) {
     World world(kind);
     const Decision decision = world.decide("{require: [nodeState]}");
     EXPECT_EQ(explain(decision, kVf).outcome, "offered");
-    EXPECT_TRUE(decision.awaited_pfs.empty() && decision.pfs_to_query.empty());
+    EXPECT_TRUE(decision.unanswered_pfs.empty() && decision.pfs_to_query.empty());
     World wants(kind);
     wants.in.node_state.by_vf_settings = {kPf};
     EXPECT_TRUE(is_said(
@@ -118,9 +118,9 @@ TEST(StaleConditionsTest, DoesNotQueryAPfWithoutAnInterface) {
     never.vf().enforced.reset();
     const Decision decision = never.decide("{require: [adminMac]}");
     EXPECT_TRUE(is_said(explain(decision, kVf).summary, "adminMac: the PF has not reported the admin MAC"));
-    EXPECT_TRUE(decision.awaited_pfs.empty() && decision.pfs_to_query.empty());
+    EXPECT_TRUE(decision.unanswered_pfs.empty() && decision.pfs_to_query.empty());
     never.host.at(kPf).driver = "ice";  // its interface may be in a pod
-    EXPECT_FALSE(never.decide("{require: [adminMac]}").awaited_pfs.empty());
+    EXPECT_FALSE(never.decide("{require: [adminMac]}").unanswered_pfs.empty());
   }
 }
 
@@ -131,7 +131,7 @@ TEST(StaleConditionsTest, ANewDeviceNeedsARecentQuery) {
         World world(kind);
         if (!is_first) world.decide("{require: [guid]}");
         world.in.before = std::make_shared<const DesiredPools>();
-        world.in.asked_of_pfs = nullptr;
+        world.in.pf_queries = nullptr;
         world.in.now = TimePoint(100s);
         world.born = TimePoint(95s);
         world.told(is_young ? TimePoint(98s) : TimePoint(97s));

@@ -159,7 +159,7 @@ TEST_F(TrackTest, UdevsEventConcernsTheInterfaceThatLeft) {
     look(30s);
     EXPECT_EQ(is_ready(both), is_same);
     EXPECT_TRUE(vf_by(both).lost.none()) << "it takes away nothing that stands";
-    EXPECT_LT(vf_by(both).whole_since, TimePoint(20s));
+    EXPECT_LT(vf_by(both).intact_since, TimePoint(20s));
     look(35s);
     vf().netdev->mtu = 9000;
     look(40s);
@@ -185,7 +185,7 @@ TEST_F(TrackTest, WaitsForUdevForAnInterfaceAbsentAtTheStart) {
 TEST_F(TrackTest, AtTheStart) {
   host.at("0000:3b:00.2").enforced = hotplug::VfConfig{.mac = "02:00:00:00:00:02"};
   begin(10s, {kVf});
-  EXPECT_EQ(vf_by(mac).since, kEver) << "what stands has been ready";
+  EXPECT_EQ(vf_by(mac).since, kUnknownStart) << "what stands has been ready";
   EXPECT_EQ(readied(book.now().at("0000:3b:00.2"), mac).since, TimePoint(10s));
   vf().enforced->mac = "00:00:00:00:00:00";
   look(20s);
@@ -226,7 +226,7 @@ TEST_F(TrackTest, TreatsAMissingInterfaceAsInAPodAtTheStart) {
   vf().netdev->is_initialized = true;
   look(40s);
   EXPECT_EQ(vf_by(Demand{}).since, TimePoint(40s));
-  EXPECT_EQ(vf_by(Demand{}).whole_since, kEver);
+  EXPECT_EQ(vf_by(Demand{}).intact_since, kUnknownStart);
   EXPECT_FALSE(is_ready(demanding({}, 9000)));
 }
 
@@ -306,19 +306,19 @@ TEST_F(TrackTest, DropsFactsThatThePfNeverReported) {
 // What stands is taken at its word when the daemon begins. Red when that is taken for seen.
 TEST_F(TrackTest, AnAssumedFactIsNotObserved) {
   const auto seen = [](const ReadinessBook& one, const Demand& demand) {
-    return readied(one.now().at(kVf).as_seen(), demand);
+    return readied(one.now().at(kVf).without_assumptions(), demand);
   };
   const auto told = vf().enforced;
   vf().enforced.reset();
   begin(10s, {kVf});
   EXPECT_TRUE(is_ready(mac));
-  EXPECT_TRUE(book.is_any_taken());
+  EXPECT_TRUE(book.is_any_assumed());
   EXPECT_TRUE(has(seen(book, mac).missing, Condition::kAdminMac));
   EXPECT_EQ(seen(book, demanding({Condition::kDriverBound})).since, TimePoint(10s));
   vf().enforced = told;
   look(20s);
-  EXPECT_FALSE(book.is_any_taken());
-  EXPECT_EQ(vf_by(mac).since, kEver);
+  EXPECT_FALSE(book.is_any_assumed());
+  EXPECT_EQ(vf_by(mac).since, kUnknownStart);
   EXPECT_EQ(seen(book, mac).since, TimePoint(20s)) << "by now it is seen";
   look(30s);
   EXPECT_EQ(seen(book, mac).since, TimePoint(20s));
@@ -332,13 +332,13 @@ TEST_F(TrackTest, AnAssumedFactIsNotObserved) {
 
   ReadinessBook fresh;
   fresh.begin(inventory(), state, {}, false, TimePoint(10s));
-  EXPECT_FALSE(fresh.is_any_taken());
-  EXPECT_EQ(fresh.now().at(kVf).as_seen(), fresh.now().at(kVf));
+  EXPECT_FALSE(fresh.is_any_assumed());
+  EXPECT_EQ(fresh.now().at(kVf).without_assumptions(), fresh.now().at(kVf));
 }
 
 TEST_F(TrackTest, AOneShotCommandTreatsEverythingAsOld) {
   begin(10s, {}, true);
-  EXPECT_EQ(vf_by(mac).since, kEver);
+  EXPECT_EQ(vf_by(mac).since, kUnknownStart);
 }
 
 TEST_F(TrackTest, ComparesANodeStateAgain) {
@@ -414,7 +414,7 @@ TEST_F(TrackTest, AFlappingConditionWaitsLonger) {
   const auto regain = [&](Millis at) { vf().enforced->mac = "02:00:00:00:00:01", look(at); };
   begin(10s);
   lose(100s), regain(101s);
-  EXPECT_EQ(vf_by(mac).calm_at, kEver) << "once is not flapping";
+  EXPECT_EQ(vf_by(mac).calm_at, kUnknownStart) << "once is not flapping";
   lose(102s), regain(103s);
   EXPECT_EQ(vf_by(mac).calm_at, TimePoint(104s));
   EXPECT_EQ(vf_by(mac).flapping, Condition::kAdminMac);
@@ -422,11 +422,11 @@ TEST_F(TrackTest, AFlappingConditionWaitsLonger) {
   look(103s);
   lose(104s), regain(105s);
   EXPECT_EQ(vf_by(mac).calm_at, TimePoint(107s)) << "another interface does not make it calm";
-  EXPECT_EQ(vf_by(demanding({Condition::kNetdev})).calm_at, kEver) << "that is another condition";
+  EXPECT_EQ(vf_by(demanding({Condition::kNetdev})).calm_at, kUnknownStart) << "that is another condition";
   lose(164s), regain(165s);
   EXPECT_EQ(vf_by(mac).losses, 4) << "59 s are no calm";
   lose(225s), regain(226s);
-  EXPECT_EQ(vf_by(mac).calm_at, kEver) << "60 s are";
+  EXPECT_EQ(vf_by(mac).calm_at, kUnknownStart) << "60 s are";
   for (int i = 0; i < 300; ++i) lose(300s + i * 100ms), regain(300s + i * 100ms + 50ms);
   EXPECT_EQ(vf_by(mac).calm_at, vf_by(mac).since + kDampingMax);
 }
