@@ -1,42 +1,55 @@
 #pragma once
 // The decision about a host device, as indices. explain.h creates its text on demand.
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace sliced::policy {
 
-/// The reason that a device is or is not offered. The first rule that decides names it; gates come in the
-/// order of gates/gates.cpp. The names are an interface of logs, `explain -o json` and docs/concepts.md.
-/// A new outcome needs a name, a row in docs/concepts.md (./dev tidy checks it), and a policy kind or a gate
-/// that returns it.
+// OUTCOME(constant, name, description), one row for each reason that a device is or is not offered. The first
+// rule that decides names it; gates come in the order of gates/gates.cpp. The names are an interface of logs,
+// `explain -o json` and docs/concepts.md. A new outcome is one row here, a row in docs/concepts.md and
+// docs/troubleshooting.md (./dev tidy checks them), and a policy kind or a gate that returns it.
+#define SLICED_OUTCOMES(OUTCOME)                                                                             \
+  OUTCOME(kOffered, "offered", "offers it")                                                                  \
+  OUTCOME(kNotAVf, "not-a-vf", "does not select it any more") /* SriovResourcePolicies offer VFs only */     \
+  OUTCOME(kNoPolicy, "no-policy", "does not select this node any more")                                      \
+  OUTCOME(kNoMatch, "no-match", "does not select it any more")                                               \
+  /* a preceding config depends on facts of its PF's interface, which is in another namespace */             \
+  OUTCOME(kMatchUnknown, "match-unknown",                                                                    \
+          "depends on facts that cannot be read while the interface is in another network namespace")        \
+  OUTCOME(kHostUse, "in-use-by-host", "the host uses it")                                                    \
+  OUTCOME(kBroken, "unreadable", "its identity cannot be read")                                              \
+  OUTCOME(kRefused, "refused", "the API server refused its entry") /* or would refuse it */                  \
+  OUTCOME(kSettling, "settling", "it has just appeared or changed")                                          \
+  OUTCOME(kNotReady, "not-ready",                                                                            \
+          "it is not configured as the policy requires") /* or not for long enough */                        \
+  /* Of DeviceExposurePolicies: */                                                                           \
+  OUTCOME(kExcluded, "excluded", "excludes it")                                                              \
+  OUTCOME(kExcludeUnreadable, "exclude-unreadable", "is invalid and may exclude it") /* not published yet */ \
+  OUTCOME(kExcludeUnknown, "exclude-unknown", "may exclude it: it depends on facts that cannot be read")     \
+  /* a preceding policy of its suffix depends on unknown facts of its interface */                           \
+  OUTCOME(kExposeUnknown, "expose-unknown",                                                                  \
+          "depends on facts that cannot be read while the interface is in another network namespace")        \
+  OUTCOME(kConflict, "conflict", "a SriovResourcePolicy offers the function or one of its VFs")              \
+  /* it excludes another entry, which needs shared counters */                                               \
+  OUTCOME(kNoCounters, "no-counters", "the API server does not support shared counters")                     \
+  OUTCOME(kNoSharing, "no-sharing", "the API server does not support consumable capacity")                   \
+  /* Of both kinds: */                                                                                       \
+  OUTCOME(kHeldByOther, "held-by-other-driver", "a claim may still have it from the other driver")           \
+  OUTCOME(kReserved, "reserved", "a claim may still have it as another entry")                               \
+  OUTCOME(kUnconfigured, "unconfigured", "the node is not configured yet")                                   \
+  OUTCOME(kNotReturned, "not-returned", "the node could not give it back from its last claim")               \
+  /* a plugin of its entry moves the interface, which the kernel refuses */                                  \
+  OUTCOME(kImmovable, "immovable", "its interface cannot be moved to another network namespace")
+
 enum class Outcome : uint8_t {
-  kOffered,
-  kNotAVf,        // SriovResourcePolicy offers VFs only
-  kNoPolicy,      // no policy selects this node
-  kNoMatch,       // no filter of any policy matches
-  kMatchUnknown,  // a preceding config depends on facts of its PF's interface, which is in another namespace
-  kHostUse,       // a policy matches, and the host uses it
-  kBroken,        // its identity is uncertain
-  kRefused,       // a policy matches, and the API server would refuse or has refused the entry
-  kSettling,      // it has just appeared or changed, and more changes may follow
-  kNotReady,      // a readiness condition of its policy is not met, or not for long enough
-  // Of DeviceExposurePolicies:
-  kExcluded,           // a policy excludes it
-  kExcludeUnreadable,  // an invalid exclude may select it, and it is not published yet
-  kExcludeUnknown,     // an exclude depends on facts of its interface, which is in another namespace, or on
-                       // unreadable ones
-  kExposeUnknown,      // a preceding policy of its suffix depends on unknown facts of its interface
-  kConflict,           // a SriovResourcePolicy offers the function, or one of its VFs
-  kNoCounters,         // it excludes another entry, and the cluster has no counters
-  kNoSharing,          // it may be allocated several times, and the cluster cannot count that
-  // Of both kinds: a former entry may still be allocated.
-  kHeldByOther,   // an entry of the other driver
-  kReserved,      // an entry of the same driver, in another way
-  kUnconfigured,  // the signal that this node's hardware is configured is missing
-  kNotReturned,   // the node still holds it for a deleted claim
-  kImmovable,     // a plugin of its entry moves the interface, which the kernel refuses
+#define SLICED_CONSTANT(constant, name, description) constant,
+  SLICED_OUTCOMES(SLICED_CONSTANT)
+#undef SLICED_CONSTANT
 };
+std::span<const Outcome> all_outcomes();
 /// The text is static.
 std::string_view name_of(Outcome outcome);  // "offered", "not-a-vf", ..., "in-use-by-host"
 /// Returns the outcome in plain words, for messages: "the host uses it". If a policy is the subject, a

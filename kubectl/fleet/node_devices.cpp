@@ -204,11 +204,7 @@ std::string sentence_of(const reports::DeviceGroup& group, const reports::Policy
   if (is(policy::Outcome::kUnconfigured))
     return by + "no new device is offered before this node is configured" + why;
   if (is(policy::Outcome::kNotReturned) && !verdict.why.empty()) return by + verdict.why;
-  for (const policy::Outcome outcome :
-       {policy::Outcome::kNotReady, policy::Outcome::kRefused, policy::Outcome::kBroken,
-        policy::Outcome::kExcludeUnreadable, policy::Outcome::kExcludeUnknown,
-        policy::Outcome::kExposeUnknown, policy::Outcome::kMatchUnknown, policy::Outcome::kNotReturned,
-        policy::Outcome::kImmovable})
+  for (const policy::Outcome outcome : policy::all_outcomes())
     if (is(outcome)) return by + std::string(policy::describe(outcome)) + why;
   return by + verdict.outcome + why;  // of a daemon of another release
 }

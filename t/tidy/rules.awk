@@ -78,10 +78,11 @@ FILENAME == "docs/threat-model.md" {
     if (quoted[i] ~ /^([A-Z][A-Za-z0-9]*\.[A-Z][A-Za-z0-9]*|Test[A-Z][A-Za-z0-9]*)$/) named[quoted[i]] = FNR
 }
 
-# What people may be told of a device (name_of(Outcome)) is explained to them.
-/^std::string_view name_of\(Outcome/ { in_outcomes = 1 }
-/^}/ { in_outcomes = 0 }
-in_outcomes && /return "[a-z]/ { outcomes[quoted_in($0)] = FILENAME ":" FNR }
+# What people may be told of a device (the rows of policy/verdict.h) is explained to them.
+FILENAME == "policy/verdict.h" && /OUTCOME\(k[A-Za-z]+, "/ {
+  split($0, quoted, "\"")
+  outcomes[quoted[2]] = FILENAME ":" FNR
+}
 FILENAME == "docs/concepts.md" || FILENAME == "docs/troubleshooting.md" {
   n_quoted = split($0, quoted, "`")
   for (i = 2; i <= n_quoted; i += 2) explained[FILENAME, quoted[i]]

@@ -9,8 +9,6 @@
 namespace sliced::policy {
 namespace gates_test {
 
-constexpr auto kLast = Outcome::kImmovable;
-
 // What is not a gate's is the word of the policies, or comes of what else is offered.
 const std::set<Outcome> kOfPolicies = {
     Outcome::kOffered,       Outcome::kNotAVf,     Outcome::kNoPolicy,
@@ -23,9 +21,9 @@ TEST(Gates, EachOutcomeBelongsToOneGateOrPolicy) {
     EXPECT_TRUE(names.insert(gate.name).second) << gate.name;
     for (const Outcome outcome : gate.outcomes) EXPECT_EQ(gate_of(outcome), &gate) << name_of(outcome);
   }
-  for (int i = 0; i <= static_cast<int>(kLast); ++i) {
-    const auto outcome = static_cast<Outcome>(i);
-    EXPECT_NE(name_of(outcome), "") << i;
+  for (const Outcome outcome : all_outcomes()) {
+    EXPECT_NE(name_of(outcome), "");
+    EXPECT_NE(describe(outcome), "") << name_of(outcome);
     EXPECT_EQ(gate_of(outcome) == nullptr, kOfPolicies.contains(outcome)) << name_of(outcome);
   }
 }
