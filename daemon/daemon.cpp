@@ -54,11 +54,7 @@ Daemon::Daemon(DaemonPorts ports, config::Options options)
       options_(std::move(options)),
       state_{.node = OwnNode(log_, options_)},
       problems_(log_),
-      decider_({scheduler_, executor_, log_, ports.random},
-               {.prepare = [this] { return prepare(); },
-                .awaits = [this] { return !sources_awaited().empty(); },
-                .conclude = [this](policy::Decision decision,
-                                   const std::string& why) { return conclude(std::move(decision), why); }}),
+      decider_({scheduler_, executor_, log_, ports.random}, *this),
       abilities_({ports.cluster, scheduler_, log_, ports.random}, options_.sriov_driver_name,
                  options_.node_name, options_.scheduler_version,
                  [this] { mark("API server features changed"); }),
@@ -68,8 +64,10 @@ Daemon::Daemon(DaemonPorts ports, config::Options options)
                  const std::string why = std::exchange(awaits_claims_for_, "");
                  decide_before_writing((why.empty() ? "" : why + "; ") + "the ResourceClaims were read");
                }),
-      offers_{make_offer(kSriov, {ports.cluster, scheduler_, log_, ports.random}),
-              make_offer(kExposure, {ports.cluster, scheduler_, log_, ports.random})},
+      offers_{
+          PoolPublisher({ports.cluster, scheduler_, log_, ports.random}, options_.sriov_driver_name, *this),
+          PoolPublisher({ports.cluster, scheduler_, log_, ports.random}, options_.exposure_driver_name,
+                        *this)},
       settling_(scheduler_, options_.settle, options_.settle_max, [this] { mark("host has settled"); }),
       held_(scheduler_, [this](const auto& update) { on_inventory(update); }),
       host_(std::move(ports.host), [this](const auto& update) { on_host(update); }),
@@ -98,21 +96,6 @@ std::unique_ptr<AdminMacs> Daemon::make_admin_macs(SetMissingMac set) {
       AdminMacs::Handlers{.is_taken = [this](const std::string& vf) { return held_.is_held(vf); },
                           .on_set = [this](const auto& pf) { host_.read_again(pf, "a MAC address was set"); },
                           .on_due = [this] { set_missing_macs(); }});
-}
-
-PoolPublisher Daemon::make_offer(Driver which, kube::ClusterPorts ports) {
-  const std::string& driver = which == kSriov ? options_.sriov_driver_name : options_.exposure_driver_name;
-  return PoolPublisher(std::move(ports), driver,
-                       {.on_refused = [this] { mark("the API server refused a device"); },
-                        .on_lost =
-                            [this](const std::set<ServerFeature>& lost) {
-                              for (const ServerFeature ability : lost) abilities_.lost(ability);
-                            },
-                        .on_settled =
-                            [this, driver](const std::set<std::string>& unsettled) {
-                              charges_.acknowledged(driver, unsettled);
-                            },
-                        .on_adopted = [this](const kube::ResourceSlice& slice) { meet(slice); }});
 }
 
 ClusterSources::Scope Daemon::scope() const {
@@ -258,6 +241,18 @@ void Daemon::on_slices(size_t driver, const PoolPublisher::Event& event) {
 const kube::ResourceSlice* Daemon::find_slice(size_t driver, const watchers::ObjectHead& head) const {
   return offers_[driver].publisher().find_written(head.name, head.uid, head.resource_version);
 }
+
+void Daemon::on_refused() { mark("the API server refused a device"); }
+
+void Daemon::on_lost(const std::set<ServerFeature>& lost) {
+  for (const ServerFeature feature : lost) abilities_.lost(feature);
+}
+
+void Daemon::on_settled(const std::string& driver, const std::set<std::string>& unsettled) {
+  charges_.acknowledged(driver, unsettled);
+}
+
+void Daemon::on_adopted(const kube::ResourceSlice& slice) { meet(slice); }
 
 // Entries that an earlier daemon published may be allocated. They are learned even before the first decision,
 // because another client may remove entries from slices meanwhile.

@@ -55,7 +55,7 @@ struct DaemonPorts {
 /// waiting_for() or in the log.
 /// Ownership: owns all parts; the ports outlive it. Its destruction ends watches, readings and writes in
 /// progress; published slices stay.
-class Daemon final : private ClusterEvents {
+class Daemon final : private ClusterEvents, private DecisionOwner, private PoolEvents {
  public:
   Daemon(DaemonPorts ports, config::Options options);
 
@@ -149,9 +149,6 @@ class Daemon final : private ClusterEvents {
   }
 
  private:
-  // Creates the publisher of one driver, with handlers for refused devices, lost features, settled pools and
-  // unknown slices.
-  PoolPublisher make_offer(Driver which, kube::ClusterPorts ports);
   // Returns nullptr without --configure.
   std::unique_ptr<AdminMacs> make_admin_macs(SetMissingMac set);
   ClusterSources::Scope scope() const;
@@ -172,6 +169,10 @@ class Daemon final : private ClusterEvents {
   const kube::ResourceSlice* find_slice(size_t driver, const watchers::ObjectHead& head) const override;
   void on_sync_state() override;
   void on_reach(const Reach::Change& change) override;
+  void on_refused() override;
+  void on_lost(const std::set<publishers::ServerFeature>& lost) override;
+  void on_settled(const std::string& driver, const std::set<std::string>& unsettled) override;
+  void on_adopted(const kube::ResourceSlice& slice) override;
   // Reserves the entries of a slice that no decision of this process knows, before the slice is overwritten.
   void meet(const kube::ResourceSlice& slice);
   // Blocks writes until the next decision.
@@ -185,7 +186,8 @@ class Daemon final : private ClusterEvents {
   // Returns the sources that the first decision waits for: the host, then each source, then the Node.
   std::vector<std::string> sources_awaited() const;
   // Returns nullptr while a source is missing, whose arrival marks again.
-  Decider::InputsPtr prepare();
+  Decider::InputsPtr prepare() override;
+  bool awaits_sources() const override { return !sources_awaited().empty(); }
   // Also true if no policy uses a feature; the server is not queried then.
   bool are_abilities_known(const policy::PolicySet& policies);
   // Runs once per process.
@@ -207,7 +209,7 @@ class Daemon final : private ClusterEvents {
   void want_node_state(const policy::PolicySet& policies);
 
   // Runs make_plan() and apply(). Returns whether the offer changed.
-  bool conclude(policy::Decision decision, const std::string& why);
+  bool conclude(policy::Decision decision, const std::string& why) override;
   // Returns true if PFs are queried first; their answers mark again.
   bool asks_before_first(const policy::Decision& first);
   // Returns the PFs that do not match the awaited SriovNetworkNodeState.

@@ -39,8 +39,8 @@ struct Decider::Attempt {
   policy::Decision decision = {};  // the worker's, until the job is finished
 };
 
-Decider::Decider(DeciderPorts ports, Handlers handlers)
-    : ports_(std::move(ports)), handlers_(std::move(handlers)), backoff_(ports_.random, kBackoff) {}
+Decider::Decider(DeciderPorts ports, DecisionOwner& owner)
+    : ports_(std::move(ports)), owner_(owner), backoff_(ports_.random, kBackoff) {}
 
 Decider::~Decider() {
   if (const auto* attempt = std::get_if<std::shared_ptr<Attempt>>(&state_)) (*attempt)->stop.request_stop();
@@ -82,7 +82,7 @@ void Decider::decide() {
   const CallbackGuard::Call running(callbacks_);
   state_ = Idle{};
   const std::string why = join(std::exchange(changes_, {}), "; ");
-  const InputsPtr inputs = handlers_.prepare();
+  const InputsPtr inputs = owner_.prepare();
   if (!inputs) return;
   deciding_since_ = std::exchange(since_, std::nullopt);
   if (may_take_long(*inputs)) return decide_elsewhere(inputs, why);
@@ -137,7 +137,7 @@ void Decider::end(Attempt& attempt, bool finished) {
 }
 
 bool Decider::is_overtaken(const Attempt& attempt) {
-  if (attempt.is_void || handlers_.awaits()) return true;
+  if (attempt.is_void || owner_.awaits_sources()) return true;
   was_overtaken_ = !was_overtaken_ && !changes_.empty();
   return was_overtaken_;
 }
@@ -146,7 +146,7 @@ void Decider::conclude(policy::Decision decision, const std::string& why) {
   ++counters_.decided;
   if (deciding_since_)
     counters_.took.add(std::chrono::duration_cast<Millis>(ports_.scheduler.now() - *deciding_since_));
-  const bool changed = handlers_.conclude(std::move(decision), why);
+  const bool changed = owner_.conclude(std::move(decision), why);
   not_before_ = ports_.scheduler.now() + (changed ? kCoalesce : kYield);
   if (!changes_.empty()) arm();
 }

@@ -15,11 +15,10 @@
 //            on the loop. Time limits never add or withdraw a device.
 // Overtaken: a newer change may be a removal, so the decision is repeated; but not twice in a row, because a
 //            stream of changes would prevent any decision. One that mark_void() discards is always repeated.
-// Ownership: ports outlive this object. Its destruction stops the decision in progress.
+// Ownership: ports and owner outlive this object. Its destruction stops the decision in progress.
 // Reentry:   handlers may call mark() and mark_void(); they run on turns of their own or from decide_now(),
 //            never from inside mark().
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -45,6 +44,20 @@ struct DeciderPorts {
   reactor::Random random;
 };
 
+/// The owner of a Decider. Called on turns of the loop, never from inside mark().
+class DecisionOwner {
+ public:
+  /// Returns the current inputs; nullptr if a source is missing, whose arrival calls mark().
+  virtual std::shared_ptr<const policy::Inputs> prepare() = 0;
+  /// Returns whether a source that prepare() requires is missing.
+  virtual bool awaits_sources() const = 0;
+  /// why: the changes that led to it. Returns whether the offer changed.
+  virtual bool conclude(policy::Decision decision, const std::string& why) = 0;
+
+ protected:
+  ~DecisionOwner() = default;
+};
+
 class Decider {
  public:
   using InputsPtr = std::shared_ptr<const policy::Inputs>;
@@ -55,15 +68,6 @@ class Decider {
   /// unforeseen cases. Each retry gets more time, for overloaded machines.
   static constexpr Millis kDecisionMax{5'000}, kDecisionMaxEver{120'000};
   static constexpr size_t kAbandonedMax = 3;  // of the executor's workers, which are shared
-
-  struct Handlers {
-    /// Returns the current inputs; nullptr if a source is missing, whose arrival calls mark().
-    std::function<InputsPtr()> prepare;
-    /// Returns whether a source that prepare() requires is missing.
-    std::function<bool()> awaits;
-    /// why: the changes that led to it. Returns whether the offer changed.
-    std::function<bool(policy::Decision, const std::string& why)> conclude;
-  };
 
   /// Since the start.
   struct Counters {
@@ -76,7 +80,7 @@ class Decider {
     DurationHistogram took;
   };
 
-  Decider(DeciderPorts ports, Handlers handlers);
+  Decider(DeciderPorts ports, DecisionOwner& owner);
   ~Decider();
 
   /// An input has changed. why: for the log; at most four different reasons per decision are kept.
@@ -118,7 +122,7 @@ class Decider {
   bool is_overtaken(const Attempt& attempt);
 
   const DeciderPorts ports_;
-  const Handlers handlers_;
+  DecisionOwner& owner_;
   CallbackGuard callbacks_{"Decider"};
   State state_;
   std::vector<std::string> changes_;  // that are not decided; a few, for the log

@@ -56,8 +56,8 @@ class RowList {
 
 }  // namespace
 
-LivePage::LivePage(reactor::Executor& executor, reactor::Scheduler& scheduler, NodeView node)
-    : executor_(executor), scheduler_(scheduler), node_(std::move(node)), feed_(scheduler, kListenersMax) {}
+LivePage::LivePage(reactor::Executor& executor, reactor::Scheduler& scheduler, const ShownState& node)
+    : executor_(executor), scheduler_(scheduler), node_(node), feed_(scheduler, kListenersMax) {}
 
 void LivePage::add_to(status::Pages& pages) {
   const status::FragmentBuilder builder{executor_, scheduler_};

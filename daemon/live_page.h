@@ -1,7 +1,6 @@
 #pragma once
 // The status page of the running daemon, and its live updates.
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,16 +19,20 @@
 
 namespace sliced::daemon {
 
-/// Functions that return the current state, called on the loop.
-struct NodeView {
-  /// nullopt before the first decision.
-  std::function<std::optional<VerdictSnapshot>()> verdicts;
-  std::function<PreparedFor()> prepared;
-  std::function<status::Report()> report;
-  std::function<std::vector<status::PastChangePtr>()> history;
-  /// A number that grows with each change that may affect a row: decisions, writes, claims. Cheap, because it
-  /// is called every second.
-  std::function<uint64_t()> moment;
+/// The state that the page shows, read on the loop.
+class ShownState {
+ public:
+  /// Returns nullopt before the first decision.
+  virtual std::optional<VerdictSnapshot> verdicts() const = 0;
+  virtual PreparedFor prepared() const = 0;
+  virtual status::Report report() const = 0;
+  virtual std::vector<status::PastChangePtr> history() const = 0;
+  /// Returns a number that grows with each change that may affect a row: decisions, writes, claims. Cheap,
+  /// because it is called every second.
+  virtual uint64_t moment() const = 0;
+
+ protected:
+  ~ShownState() = default;
 };
 
 /// Builds rows on workers, from a snapshot, and only while a client reads or listens. Sends changes to
@@ -38,10 +41,10 @@ struct NodeView {
 /// Pace: polls `moment` once a second. Building rows may take 10 s, and is followed by a pause of four times
 /// its duration.
 /// Threads: the loop's, except building rows and pages.
-/// Ownership: ports outlive this object.
+/// Ownership: all arguments outlive this object.
 class LivePage {
  public:
-  LivePage(reactor::Executor& executor, reactor::Scheduler& scheduler, NodeView node);
+  LivePage(reactor::Executor& executor, reactor::Scheduler& scheduler, const ShownState& node);
 
   /// Adds "/", "/page.css", "/page.js", "/devices" and "/events". This object outlives the pages.
   void add_to(status::Pages& pages);
@@ -62,7 +65,7 @@ class LivePage {
 
   reactor::Executor& executor_;
   reactor::Scheduler& scheduler_;
-  const NodeView node_;
+  const ShownState& node_;
   status::Feed feed_;
   std::shared_ptr<const status::DeviceRows> rows_;  // as last sent to listeners; null: no listener
   std::string head_;                                // as last sent

@@ -28,19 +28,20 @@ std::string some_of(const std::vector<std::string>& names) {
 
 }  // namespace
 
-PoolPublisher::PoolPublisher(kube::ClusterPorts ports, std::string driver, Handlers handlers)
+PoolPublisher::PoolPublisher(kube::ClusterPorts ports, std::string driver, PoolEvents& events)
     : log_(ports.log),
       driver_(std::move(driver)),
-      publisher_(std::move(ports), driver_,
-                 {.on_refused =
-                      [this, on_refused = std::move(handlers.on_refused)](auto entries) {
-                        for (auto& entry : entries)
-                          quarantine_[entry.name] = {entry.content_hash, std::move(entry.why)};
-                        on_refused();
-                      },
-                  .on_lost = std::move(handlers.on_lost),
-                  .on_settled = std::move(handlers.on_settled),
-                  .on_adopted = std::move(handlers.on_adopted)}) {
+      publisher_(
+          std::move(ports), driver_,
+          {.on_refused =
+               [this, &events](auto entries) {
+                 for (auto& entry : entries)
+                   quarantine_[entry.name] = {entry.content_hash, std::move(entry.why)};
+                 events.on_refused();
+               },
+           .on_lost = [&events](const auto& lost) { events.on_lost(lost); },
+           .on_settled = [this, &events](const auto& unsettled) { events.on_settled(driver_, unsettled); },
+           .on_adopted = [&events](const auto& slice) { events.on_adopted(slice); }}) {
   publisher_.permit(false);
 }
 

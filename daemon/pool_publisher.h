@@ -1,9 +1,9 @@
 #pragma once
 // The offer of one driver on this node: its publisher, the entries that the server refused, and the log. The
-// daemon has one for each driver; they differ only in their pools. Ownership: ports outlive this object.
-// Reentry: on_refused, and the publisher's other handlers, may call set_desired() and put_off(). Log: added,
+// daemon has one for each driver; they differ only in their pools. Ownership: ports and events outlive this
+// object.
+// Reentry: events may call set_desired() and put_off(). Log: added,
 // removed and changed entries, once per decision with a difference.
-#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,15 +18,21 @@
 
 namespace sliced::daemon {
 
+/// Events of a publisher, as in publishers::Publisher::Handlers.
+class PoolEvents {
+ public:
+  /// The quarantine has changed.
+  virtual void on_refused() = 0;
+  virtual void on_lost(const std::set<publishers::ServerFeature>& lost) = 0;
+  virtual void on_settled(const std::string& driver, const std::set<std::string>& unsettled) = 0;
+  virtual void on_adopted(const kube::ResourceSlice& slice) = 0;
+
+ protected:
+  ~PoolEvents() = default;
+};
+
 class PoolPublisher {
  public:
-  /// The publisher's handlers. Refused entries are stored here, and on_refused only reports a change.
-  struct Handlers {
-    std::function<void()> on_refused;
-    std::function<void(const std::set<publishers::ServerFeature>&)> on_lost;
-    std::function<void(const std::set<std::string>& unsettled)> on_settled;
-    std::function<void(const kube::ResourceSlice&)> on_adopted;
-  };
   /// The decision behind the pools, for the log.
   struct Origin {
     std::string why;
@@ -34,7 +40,7 @@ class PoolPublisher {
     bool is_first = false;  // the first decision, which is logged even if nothing is offered
   };
 
-  PoolPublisher(kube::ClusterPorts ports, std::string driver, Handlers handlers);
+  PoolPublisher(kube::ClusterPorts ports, std::string driver, PoolEvents& events);
   PoolPublisher(const PoolPublisher&) = delete;
 
   using Item = watchers::SliceWatcher::Item;

@@ -231,7 +231,7 @@ StatusDoor::StatusDoor(Process& process, const config::Options& options, const s
       plugin_(plugin),
       reporter_(reporter),
       history_(history),
-      page_(*process.executor, process.loop.scheduler(), node_view()),
+      page_(*process.executor, process.loop.scheduler(), *this),
       began_(process.loop.now()),
       door_({process.loop, *process.log, [] { return static_cast<int64_t>(std::time(nullptr)); }},
             {directory, options.pod_uid, endpoint_of(options.health_address)}, serve()) {}
@@ -246,16 +246,13 @@ http::Serve StatusDoor::serve() {
   return status::guarded(status::serve_pages(pages()), {lower(options_.node_name)}, status::nameless_pages());
 }
 
-NodeView StatusDoor::node_view() {
-  return {
-      .verdicts = [this]() -> std::optional<VerdictSnapshot> {
-        if (daemon_.decision() == nullptr) return std::nullopt;
-        return snapshot_of(daemon_);
-      },
-      .prepared = [this] { return plugin_ == nullptr ? PreparedFor{} : prepared_for(plugin_->prepared()); },
-      .report = [this] { return report(); },
-      .history = [this] { return history_.all(); },
-      .moment = [this] { return moment(); }};
+std::optional<VerdictSnapshot> StatusDoor::verdicts() const {
+  if (daemon_.decision() == nullptr) return std::nullopt;
+  return snapshot_of(daemon_);
+}
+
+PreparedFor StatusDoor::prepared() const {
+  return plugin_ == nullptr ? PreparedFor{} : prepared_for(plugin_->prepared());
 }
 
 // Starts at the wall clock, so that a page from before a restart detects the other process.

@@ -1,10 +1,11 @@
 #pragma once
 // The running daemon's status report, and the listeners that serve it.
 #include <cstdint>
-#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "daemon/daemon.h"
 #include "daemon/kubelet_plugin.h"
@@ -26,7 +27,7 @@ namespace sliced::daemon {
 /// built for its request, in that turn of the loop, and not stored. Long ones (/verdicts) are built on
 /// workers, from a snapshot. Failure: a listener that cannot be opened stops nothing; status::Door logs it
 /// and retries. Threads: the loop's.
-class StatusDoor final : public Observer {
+class StatusDoor final : public Observer, private ShownState {
  public:
   /// directory: the runtime directory, already private. With options.health_address the pages are served at
   /// that address too.
@@ -38,13 +39,14 @@ class StatusDoor final : public Observer {
 
  private:
   // Returns report_of() with facts of this process: its identity, its start, and the holder of the interlock.
-  status::Report report() const;
+  status::Report report() const override;
+  std::optional<VerdictSnapshot> verdicts() const override;
+  PreparedFor prepared() const override;
+  std::vector<status::PastChangePtr> history() const override { return history_.all(); }
+  uint64_t moment() const override;
   std::string exposition() const;
   status::Pages pages();
   http::Serve serve();
-  NodeView node_view();
-  // Returns a number that changes with every input of a device's row.
-  uint64_t moment() const;
 
   Process& process_;
   const config::Options& options_;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 
 #include "t/fake/fake_executor.h"
@@ -14,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 using Whys = std::vector<std::string>;
 
-struct DeciderTest : testing::Test {
+struct DeciderTest : testing::Test, DecisionOwner {
   // A DeviceExposurePolicy alone makes a decision one that may take long.
   Decider::InputsPtr inputs() const {
     auto out = std::make_shared<policy::Inputs>();
@@ -37,14 +38,17 @@ struct DeciderTest : testing::Test {
   fake::FakeScheduler scheduler;
   fake::FakeExecutor executor{scheduler};
   fake::MemoryLog log;
-  Decider decider{{scheduler, executor, log, [] { return 0.0; }},
-                  {.prepare = [this] { return is_ready ? inputs() : nullptr; },
-                   .awaits = [this] { return !is_ready; },
-                   .conclude =
-                       [this](const policy::Decision&, const std::string& why) {
-                         decided.push_back(why);
-                         return changes;
-                       }}};
+  Decider decider{{scheduler, executor, log, [] { return 0.0; }}, *this};
+
+  // DecisionOwner
+  Decider::InputsPtr prepare() override { return is_ready ? inputs() : nullptr; }
+  bool awaits_sources() const override { return !is_ready; }
+  bool conclude(policy::Decision, const std::string& why) override {
+    decided.push_back(why);
+    if (on_conclude) on_conclude();
+    return changes;
+  }
+  std::function<void()> on_conclude;
 };
 
 TEST_F(DeciderTest, DecidesTheFirstChangeImmediatelyAndCoalescesTheNext) {
@@ -200,32 +204,20 @@ TEST_F(DeciderTest, IsSilentWhenDroppedDuringADecision) {
   slow.answer_after = 500ms;
   takes_long = true;
   {
-    Decider dropped({scheduler, slow, log, [] { return 0.0; }},
-                    {.prepare = [this] { return inputs(); },
-                     .awaits = [] { return false; },
-                     .conclude =
-                         [](const policy::Decision&, const std::string&) {
-                           ADD_FAILURE() << "nobody is there";
-                           return false;
-                         }});
+    Decider dropped({scheduler, slow, log, [] { return 0.0; }}, *this);
     dropped.mark("a");
     run(100ms);
   }
   run(1s);
+  EXPECT_EQ(decided, Whys{});
 }
 
 // The decision continues after prepare() and conclude() have returned.
 TEST_F(DeciderTest, EndsTheProcessIfItsHandlerDestroysIt) {
   const DeciderPorts ports{scheduler, executor, log, [] { return 0.0; }};
   std::unique_ptr<Decider> doomed;
-  doomed = std::make_unique<Decider>(ports,
-                                     Decider::Handlers{.prepare = [this] { return inputs(); },
-                                                       .awaits = [] { return false; },
-                                                       .conclude =
-                                                           [&](const policy::Decision&, const std::string&) {
-                                                             doomed.reset();
-                                                             return true;
-                                                           }});
+  doomed = std::make_unique<Decider>(ports, *this);
+  on_conclude = [&] { doomed.reset(); };
   doomed->mark("a");
   EXPECT_DEATH(run(0ms), "destroyed by its own callback: Decider");
 }

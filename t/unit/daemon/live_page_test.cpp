@@ -12,7 +12,7 @@ namespace live_page_test {
 using namespace std::chrono_literals;
 
 // A node whose page a browser has open.
-struct LivePageTest : testing::Test, fixture::DaemonWorld {
+struct LivePageTest : testing::Test, fixture::DaemonWorld, private ShownState {
   LivePageTest() {
     make_pf(4);
     put_policy("p", "{configs: [{resourceFilters: [{pfNames: ['ens1f0#0-1']}]}]}");
@@ -34,21 +34,21 @@ struct LivePageTest : testing::Test, fixture::DaemonWorld {
       web.pass(300ms);
     }
   }
-  NodeView view() {
-    return {.verdicts = [this]() -> std::optional<VerdictSnapshot> {
-              if (daemon->decision() == nullptr) return std::nullopt;
-              return snapshot_of(*daemon);
-            },
-            .prepared = [this] { return prepared; },
-            .report = [this] { return report_of(*daemon); },
-            .history = [] { return std::vector<status::PastChangePtr>(); },
-            .moment = [this] { return daemon->decisions().decided + more; }};
+  // ShownState
+  std::optional<VerdictSnapshot> verdicts() const override {
+    if (daemon->decision() == nullptr) return std::nullopt;
+    return snapshot_of(*daemon);
   }
+  PreparedFor prepared() const override { return holders; }
+  status::Report report() const override { return report_of(*daemon); }
+  std::vector<status::PastChangePtr> history() const override { return {}; }
+  uint64_t moment() const override { return daemon->decisions().decided + more; }
+
   http::ServerWorld web;
-  PreparedFor prepared;
+  PreparedFor holders;
   uint64_t more = 0;
   fake::FakeExecutor workers{web.time};
-  LivePage page{workers, web.time, view()};
+  LivePage page{workers, web.time, *this};
 };
 
 TEST_F(LivePageTest, ShowsAndFollowsTheState) {
@@ -75,7 +75,7 @@ TEST_F(LivePageTest, ShowsAndFollowsTheState) {
 
 TEST_F(LivePageTest, NamesTheClaimOfADevice) {
   fake::WireEnd& events = ask("/events");
-  prepared = {{"0000:3b:02.0", "team/nic"}};
+  holders = {{"0000:3b:02.0", "team/nic"}};
   ++more;
   settle();
   EXPECT_NE(events.sent.find("\"claim\":\"team/nic\""), std::string::npos) << events.sent;

@@ -15,7 +15,7 @@ using fixture::devices;
 using fixture::kNode;
 using fixture::pool;
 
-struct PoolPublisherTest : testing::Test {
+struct PoolPublisherTest : testing::Test, PoolEvents {
   static PoolPublisher::Item item(const std::string& name, int count) {
     kube::ResourceSlice slice;
     slice.driver = fixture::kDriver;
@@ -35,10 +35,14 @@ struct PoolPublisherTest : testing::Test {
   fake::FakeCluster cluster{scheduler};
   fake::MemoryLog log;
   int refused = 0;
-  PoolPublisher offer{
-      kube::ClusterPorts{cluster, scheduler, log, [] { return 0.5; }},
-      fixture::kDriver,
-      {.on_refused = [this] { ++refused; }, .on_lost = {}, .on_settled = {}, .on_adopted = {}}};
+  PoolPublisher offer{kube::ClusterPorts{cluster, scheduler, log, [] { return 0.5; }}, fixture::kDriver,
+                      *this};
+
+  // PoolEvents
+  void on_refused() override { ++refused; }
+  void on_lost(const std::set<publishers::ServerFeature>&) override {}
+  void on_settled(const std::string&, const std::set<std::string>&) override {}
+  void on_adopted(const kube::ResourceSlice&) override {}
 };
 
 TEST_F(PoolPublisherTest, WritesNothingWithoutPermission) {
