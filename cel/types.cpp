@@ -34,24 +34,24 @@ struct TypeName {
   Kind kind;
 };
 constexpr TypeName kTypeKeywords[] = {{"null", Kind::kNull},
-                                   {"bool", Kind::kBool},
-                                   {"int", Kind::kInt},
-                                   {"uint", Kind::kUint},
-                                   {"double", Kind::kDouble},
-                                   {"string", Kind::kString},
-                                   {"bytes", Kind::kBytes},
-                                   {"type", Kind::kType},
-                                   {"timestamp", Kind::kTimestamp},
-                                   {"duration", Kind::kDuration},
-                                   {"google.protobuf.Timestamp", Kind::kTimestamp},
-                                   {"google.protobuf.Duration", Kind::kDuration},
-                                   {"null_type", Kind::kNull},
-                                   {"Quantity", Kind::kQuantity},
-                                   {"Semver", Kind::kSemver},
-                                   {"IP", Kind::kIp},
-                                   {"CIDR", Kind::kCidr},
-                                   {"URL", Kind::kUrl},
-                                   {"Format", Kind::kFormat}};
+                                      {"bool", Kind::kBool},
+                                      {"int", Kind::kInt},
+                                      {"uint", Kind::kUint},
+                                      {"double", Kind::kDouble},
+                                      {"string", Kind::kString},
+                                      {"bytes", Kind::kBytes},
+                                      {"type", Kind::kType},
+                                      {"timestamp", Kind::kTimestamp},
+                                      {"duration", Kind::kDuration},
+                                      {"google.protobuf.Timestamp", Kind::kTimestamp},
+                                      {"google.protobuf.Duration", Kind::kDuration},
+                                      {"null_type", Kind::kNull},
+                                      {"Quantity", Kind::kQuantity},
+                                      {"Semver", Kind::kSemver},
+                                      {"IP", Kind::kIp},
+                                      {"CIDR", Kind::kCidr},
+                                      {"URL", Kind::kUrl},
+                                      {"Format", Kind::kFormat}};
 
 const Type* make(Kind kind, const Type* first, const Type* second, Arena& arena) {
   if (first == nullptr) return nullptr;

@@ -249,10 +249,10 @@ void DirectoryTree::refresh(const std::string& name) {
   if (*sort == Sort::kNone || *sort == Sort::kFolder) return missing(name);
   if (!files_.contains(name) && files_.size() >= limits_.files_max)
     return fail(too_many(limits_.files_max, "files"));
-  auto text =
-      *sort == Sort::kFile
-          ? read_manifest(full(name))
-          : Error{Errc::kInvalid, "is no file: a link that leads nowhere or to a folder, a pipe or a device"};
+  auto text = *sort == Sort::kFile
+                  ? read_manifest(full(name))
+                  : Error{Errc::kInvalid,
+                          "is not a file: a link that leads nowhere or to a folder, a pipe or a device"};
   if (*sort == Sort::kFile && !text.ok() && text.error().code == Errc::kNotFound) return missing(name);
   File& file = files_[name];
   file.missing_since.reset();

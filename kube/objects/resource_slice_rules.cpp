@@ -38,7 +38,7 @@ class DeviceRules {
 
   std::vector<DeviceProblem> check() {
     if (!is_dns_label(device_.name))
-      add_problem("name", in_quotes(device_.name) + " is no DNS label of at most 63 bytes");
+      add_problem("name", in_quotes(device_.name) + " is not a DNS label of at most 63 bytes");
     for (const auto& [key, value] : device_.attributes) check_attribute(key, value);
     for (const auto& [key, capacity] : device_.capacity) check_capacity(key, capacity);
     check_sizes();
@@ -61,10 +61,11 @@ class DeviceRules {
 
   void check_attribute(const std::string& key, const AttributeValue& value) {
     if (!is_qualified_name(key)) {
-      return attribute_problem(key, "",
-                               in_quotes(key) +
-                                   " is no attribute name: expected id or domain/id, id a C identifier of at "
-                                   "most 32 bytes, domain a DNS subdomain of at most 63");
+      return attribute_problem(
+          key, "",
+          in_quotes(key) +
+              " is not an attribute name: expected id or domain/id, id a C identifier of at "
+              "most 32 bytes, domain a DNS subdomain of at most 63");
     }
     if (const auto* text = std::get_if<std::string>(&value)) check_text(key, "string", *text);
     if (const auto* version = std::get_if<Version>(&value)) check_version(key, "version", version->text);
@@ -89,7 +90,7 @@ class DeviceRules {
   void check_version(const std::string& key, const std::string& kind, const std::string& text) {
     if (!is_semver(text)) {
       attribute_problem(key, kind,
-                        in_quotes(text, 80) + " is no semantic version (1.2.3, without a leading v)");
+                        in_quotes(text, 80) + " is not a semantic version (1.2.3, without a leading v)");
     }
     if (text.size() > kAttributeValueBytesMax) {
       attribute_problem(key, kind,
@@ -125,7 +126,7 @@ class DeviceRules {
   void check_capacity(const std::string& key, const Capacity& capacity) {
     const std::string field = "capacity[" + escaped(key) + "]";
     if (!is_qualified_name(key))
-      add_problem(field, in_quotes(key) + " is no capacity name: expected id or domain/id");
+      add_problem(field, in_quotes(key) + " is not a capacity name: expected id or domain/id");
     if (!capacity.request_policy) return;
     const std::string policy_field = field + ".requestPolicy";
     if (!device_.allow_multiple_allocations) {
@@ -208,7 +209,7 @@ class DeviceRules {
     for (size_t i = 0; i < all.size(); ++i) {
       const std::string field = "consumesCounters[" + std::to_string(i) + "]";
       if (!is_dns_label(all[i].counter_set))
-        add_problem(field + ".counterSet", in_quotes(all[i].counter_set) + " is no DNS label");
+        add_problem(field + ".counterSet", in_quotes(all[i].counter_set) + " is not a DNS label");
       if (!sets.insert(all[i].counter_set).second) {
         add_problem(field + ".counterSet", in_quotes(all[i].counter_set) + " is named twice");
       }
@@ -221,7 +222,7 @@ class DeviceRules {
       std::set<std::string_view> named;
       for (const std::string& group : groups) {
         if (!is_dns_label(group))
-          add_problem(field + ".compatibilityGroups", in_quotes(group) + " is no DNS label");
+          add_problem(field + ".compatibilityGroups", in_quotes(group) + " is not a DNS label");
         if (!named.insert(group).second)
           add_problem(field + ".compatibilityGroups", in_quotes(group) + " is named twice");
       }
@@ -236,9 +237,9 @@ class DeviceRules {
     for (size_t i = 0; i < device_.taints.size(); ++i) {
       const Taint& taint = device_.taints[i];
       const std::string field = "taints[" + std::to_string(i) + "]";
-      if (!is_label_key(taint.key)) add_problem(field + ".key", in_quotes(taint.key) + " is no label key");
+      if (!is_label_key(taint.key)) add_problem(field + ".key", in_quotes(taint.key) + " is not a label key");
       if (!is_label_value(taint.value))
-        add_problem(field + ".value", in_quotes(taint.value) + " is no label value");
+        add_problem(field + ".value", in_quotes(taint.value) + " is not a label value");
       if (taint.effect != "None" && taint.effect != "NoSchedule" && taint.effect != "NoExecute") {
         add_problem(field + ".effect", in_quotes(taint.effect) + ": expected None, NoSchedule or NoExecute");
       }
@@ -257,7 +258,7 @@ class DeviceRules {
         add_problem(field, std::to_string(all->size()) + " conditions, at most " +
                                std::to_string(kBindingConditionsMax) + " are allowed");
       for (const std::string& one : *all) {
-        if (!is_label_key(one)) add_problem(field, in_quotes(one) + " is no label key");
+        if (!is_label_key(one)) add_problem(field, in_quotes(one) + " is not a label key");
         if (!named.insert(one).second) add_problem(field, in_quotes(one) + " is named twice");
       }
     }

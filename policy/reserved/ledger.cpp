@@ -319,7 +319,7 @@ Ledger::Change Ledger::take(const Prepared& prepared, TimePoint now) {
   if (here.claims.size() < kNamesMax)
     here.claims[prepared.claim] = {prepared.claim_namespace, prepared.claim_name};
   return {.newly_found = learn_allocated(prepared.pool, {{prepared.entry, prepared.is_share}},
-                                       Source::kPrepared, true, now)};
+                                         Source::kPrepared, true, now)};
 }
 
 void Ledger::take(const Unprepared& unprepared) {

@@ -83,9 +83,15 @@ FILENAME == "policy/verdict.h" && /OUTCOME\(k[A-Za-z]+, "/ {
   split($0, quoted, "\"")
   outcomes[quoted[2]] = FILENAME ":" FNR
 }
-FILENAME == "docs/concepts.md" || FILENAME == "docs/troubleshooting.md" {
+FILENAME == "docs/concepts.md" || FILENAME == "docs/troubleshooting.md" || FILENAME == "docs/status.md" {
   n_quoted = split($0, quoted, "`")
   for (i = 2; i <= n_quoted; i += 2) explained[FILENAME, quoted[i]]
+}
+
+# Pages of the daemon's status listeners.
+FILENAME ~ /^daemon\/.*\.cpp$/ && /^ +(out|pages)\["\// {
+  split($0, quoted, "\"")
+  pages[quoted[2]] = FILENAME ":" FNR
 }
 
 # Gates are told in the order in which they are asked.
@@ -167,6 +173,10 @@ END {
           FILENAME = page
           wrong(0, "does not explain the outcome " name)
         }
+  FILENAME = "docs/status.md"
+  if (FILENAME in seen)
+    for (path in pages)
+      if (!((FILENAME, path) in explained)) wrong(0, "does not list the page " path)
   FILENAME = "docs/concepts.md"
   for (i = 1; i <= n_gates; i++) {
     if (!(gates[i] in told))

@@ -748,7 +748,7 @@ TEST_F(ReportedHardware, AnMlx5FunctionWithoutEthernetHasNoInterfaceAnywhere) {
     EXPECT_TRUE(is_elsewhere(id)) << id;
 }
 
-// Marvell Octeon: the loopback VFs (177d:a0f8) are of the admin function, which is no network function. Red when they are said to be
+// Marvell Octeon: the loopback VFs (177d:a0f8) are of the admin function, which is not a network function. Red when they are said to be
 // of a PF that cannot be read.
 TEST_F(ReportedHardware, AVfOfAPfThatIsNoNetworkFunctionIsHeldBackWithTheReason) {
   auto admin = tree.pci("0002:01:00.0").id("177d", "a065").attr("class", "0x088000").sriov(2).vfs(1);

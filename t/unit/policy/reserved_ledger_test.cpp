@@ -362,7 +362,7 @@ TEST_F(LedgerTest, AClaimWithoutAShareIdDoesNotMakeASharedEntryExclusive) {
   const std::string entry = share("-m").entry;
   const auto is_exclusive = [&] { return ledger.find(kPool, entry)->is_exclusive; };
   decide({share("-m")});
-  EXPECT_EQ(list(0s, {{kPool, {{entry, false}}}}).found_out, 0u);
+  EXPECT_EQ(list(0s, {{kPool, {{entry, false}}}}).newly_found, 0u);
   EXPECT_FALSE(is_exclusive());
   ledger.take(PodClaims{{{kPool, {{entry, false}}}}}, now);
   EXPECT_FALSE(is_exclusive());
@@ -370,7 +370,7 @@ TEST_F(LedgerTest, AClaimWithoutAShareIdDoesNotMakeASharedEntryExclusive) {
   acknowledge();
   list(10s, {{kPool, {{entry, false}}}});
   EXPECT_FALSE(is_exclusive()) << "withdrawn, with a record";
-  EXPECT_EQ(ledger.take(Prepared{kPool, entry, "uid-1", false}, now).found_out, 1u);
+  EXPECT_EQ(ledger.take(Prepared{kPool, entry, "uid-1", false}, now).newly_found, 1u);
   EXPECT_TRUE(is_exclusive()) << "the plugin knows what it prepared";
 
   begin_anew();

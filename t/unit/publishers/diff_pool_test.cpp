@@ -309,7 +309,7 @@ TEST(DiffPool, RestoresOwnMetadataBesideThatOfOthers) {
     std::vector<kube::OwnerReference> found, wanted;
   } rows[] = {
       {"lost", {}, {ours}},
-      {"of a node that is no more", {{"v1", "Node", "node-a", "old-uid", true}}, {ours}},
+      {"of a node that is not a more", {{"v1", "Node", "node-a", "old-uid", true}}, {ours}},
       {"twice", {ours, {"v1", "Node", "node-a", "old-uid"}}, {ours}},
       {"no controller any more", {beside}, {ours}},
       {"another owner has taken its place", {other}, {beside, other}},
