@@ -38,7 +38,7 @@ struct ChildResult {
 
 /// A running program in a process group of its own; signals go to the whole group.
 /// Ownership: destroying the Child kills the group with SIGKILL and reaps it; on_exit is then not called.
-/// Reentry:   on_exit is called once, in a turn of its own; the owner may destroy the Child there.
+/// Reentry:   on_exit is called once, in a turn of its own.
 /// End:       on_exit waits for the exit and for the end of both outputs, for the latter at most one second:
 /// a grandchild may keep them open. The rest of the group is killed then.
 /// Deadline:  counts from start(). SIGTERM first, SIGKILL after kill_after; timed_out is then set, and the

@@ -56,7 +56,7 @@ class Connecting {
   virtual ~Connecting() = default;
 };
 
-/// Called once, in a turn of its own; the owner may destroy the Connecting there. The stream has no receivers
+/// Called once, in a turn of its own. The stream has no receivers
 /// yet: nothing is read before receive().
 using OnConnected = std::function<void(Result<std::unique_ptr<ByteStream>>)>;
 
