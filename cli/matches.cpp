@@ -86,7 +86,7 @@ Matches match_host(const cel::Program& program, const hotplug::Inventory& invent
   Asking asking(program, steps_max, out);
   policy::HostDeviceView view(driver);
   for (const auto& [id, device] : inventory.devices) {
-    view.look_at(policy::facts_of(device, inventory));
+    view.set_device(policy::facts_of(device, inventory));
     asking.ask(view,
                {id, std::string(name_of(device.type)), device.netdev ? device.netdev->name : std::string()});
   }

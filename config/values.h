@@ -19,45 +19,47 @@ namespace sliced::config {
 
 /// A word of an enumerated option, with its value. The text is a literal.
 template <class T>
-struct Word {
+struct EnumValue {
   std::string_view text;
   T value;
 };
 /// Empty for types without words; specializations follow. The order is that of help and completion.
 template <class T>
-inline constexpr std::array<Word<T>, 0> kWords = {};
+inline constexpr std::array<EnumValue<T>, 0> kWords = {};
 template <>
-inline constexpr std::array kWords<bool> = {Word{"true", true}, Word{"false", false}};
+inline constexpr std::array kWords<bool> = {EnumValue{"true", true}, EnumValue{"false", false}};
 template <>
 inline constexpr std::array kWords<LogFormat> = {
-    Word{"auto", LogFormat::kAuto}, Word{"text", LogFormat::kText}, Word{"json", LogFormat::kJson},
-    Word{"journald", LogFormat::kJournald}};
+    EnumValue{"auto", LogFormat::kAuto}, EnumValue{"text", LogFormat::kText},
+    EnumValue{"json", LogFormat::kJson}, EnumValue{"journald", LogFormat::kJournald}};
 template <>
-inline constexpr std::array kWords<Level> = {Word{"debug", Level::kDebug}, Word{"info", Level::kInfo},
-                                             Word{"warning", Level::kWarning}, Word{"error", Level::kError}};
+inline constexpr std::array kWords<Level> = {
+    EnumValue{"debug", Level::kDebug}, EnumValue{"info", Level::kInfo}, EnumValue{"warning", Level::kWarning},
+    EnumValue{"error", Level::kError}};
 template <>
 inline constexpr std::array kWords<OutputFormat> = {
-    Word{"table", OutputFormat::kTable}, Word{"yaml", OutputFormat::kYaml}, Word{"json", OutputFormat::kJson},
-    Word{"diff", OutputFormat::kDiff}, Word{"wide", OutputFormat::kWide}};
+    EnumValue{"table", OutputFormat::kTable}, EnumValue{"yaml", OutputFormat::kYaml},
+    EnumValue{"json", OutputFormat::kJson}, EnumValue{"diff", OutputFormat::kDiff},
+    EnumValue{"wide", OutputFormat::kWide}};
 template <>
-inline constexpr std::array kWords<Switch> = {Word{"off", Switch::kOff}, Word{"on", Switch::kOn}};
+inline constexpr std::array kWords<Switch> = {EnumValue{"off", Switch::kOff}, EnumValue{"on", Switch::kOn}};
 template <>
-inline constexpr std::array kWords<PolicyForm> = {Word{"auto", PolicyForm::kAuto},
-                                                  Word{"sriov", PolicyForm::kSriov},
-                                                  Word{"exposure", PolicyForm::kExposure}};
+inline constexpr std::array kWords<PolicyForm> = {EnumValue{"auto", PolicyForm::kAuto},
+                                                  EnumValue{"sriov", PolicyForm::kSriov},
+                                                  EnumValue{"exposure", PolicyForm::kExposure}};
 template <>
-inline constexpr std::array kWords<ConfigurationMode> = {Word{"STANDALONE", ConfigurationMode::kStandalone},
-                                                         Word{"MULTUS", ConfigurationMode::kMultus}};
+inline constexpr std::array kWords<ConfigurationMode> = {
+    EnumValue{"STANDALONE", ConfigurationMode::kStandalone}, EnumValue{"MULTUS", ConfigurationMode::kMultus}};
 template <>
-inline constexpr std::array kWords<VfSettings> = {Word{"all", VfSettings::kAll},
-                                                  Word{"none", VfSettings::kNone}};
+inline constexpr std::array kWords<VfSettings> = {EnumValue{"all", VfSettings::kAll},
+                                                  EnumValue{"none", VfSettings::kNone}};
 template <>
-inline constexpr std::array kWords<NumaNodeAttribute> = {Word{"scalar", NumaNodeAttribute::kScalar},
-                                                         Word{"list", NumaNodeAttribute::kList}};
+inline constexpr std::array kWords<NumaNodeAttribute> = {EnumValue{"scalar", NumaNodeAttribute::kScalar},
+                                                         EnumValue{"list", NumaNodeAttribute::kList}};
 template <>
 inline constexpr std::array kWords<ExclusionForm> = {
-    Word{"counters", ExclusionForm::kCounters},
-    Word{"compatibility-groups", ExclusionForm::kCompatibilityGroups}};
+    EnumValue{"counters", ExclusionForm::kCounters},
+    EnumValue{"compatibility-groups", ExclusionForm::kCompatibilityGroups}};
 /// The texts, for help, completion and "must be one of".
 template <class T>
 inline constexpr auto kTexts = [] {
@@ -83,7 +85,7 @@ std::string not_one_of(std::string_view text, std::span<const std::string_view> 
 /// Exact match: no abbreviation, no other case.
 template <class T>
 std::string parse_word(std::string_view text, T& value) {
-  for (const Word<T>& word : kWords<T>)
+  for (const EnumValue<T>& word : kWords<T>)
     if (word.text == text) {
       value = word.value;
       return "";
@@ -145,7 +147,7 @@ template <class T>
   requires(kWords<T>.size() > 0)
 /// Aborts for a value without a word: its row is missing.
 std::string print(const T& value) {
-  for (const Word<T>& word : kWords<T>)
+  for (const EnumValue<T>& word : kWords<T>)
     if (word.value == value) return std::string(word.text);
   std::abort();  // an enumerator without its word
 }

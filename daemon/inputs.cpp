@@ -59,7 +59,7 @@ Decider::InputsPtr make_snapshot(const SnapshotSources& from) {
   inputs->quarantine = {from.offers[kSriov].quarantine(), from.offers[kExposure].quarantine()};
   inputs->holdings = ledger.holdings();
   inputs->unverified = ledger.unverified();
-  inputs->awaits_pod_claims = from.charges.awaits_pod_claims(!policies->exposures.empty());
+  inputs->awaits_pod_claims = from.charges.awaits_pods(!policies->exposures.empty());
   if (decision != nullptr) {
     inputs->selectors = decision->selectors;
     inputs->entries = decision->entries;

@@ -127,7 +127,7 @@ bool is_understood(const ExposurePolicy& policy, const Known& known) {
 void inherit(Shared<ExposurePolicy>& now, const Shared<ExposurePolicy>& before, const Known& known) {
   if (!is_guard(*now)) return;
   now.edit([&](ExposurePolicy& policy) {
-    policy::remember_exclude(policy, before, is_understood(before, known));
+    policy::keep_last_exclude(policy, before, is_understood(before, known));
   });
 }
 template <class Policy>

@@ -90,7 +90,7 @@ class PolicyBook {
   template <class Policy>
   struct Shelf {
     std::map<typename Policy::Id, Shared<Policy>> kept;
-    watchers::LeftOut left_out;  // for lack of memory
+    watchers::Omitted left_out;  // for lack of memory
   };
   template <class Visit>
   static void on_each_shelf(auto& book, Visit visit);

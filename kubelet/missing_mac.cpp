@@ -30,7 +30,7 @@ Result<policy::MacOutcome> set_missing_mac(const hotplug::HostView& host, const 
   if (!is_so(host, what)) return policy::MacOutcome::kNotSo;
   const auto written = write({.ifindex = what.pf_ifindex, .index = what.index}, what.mac);
   if (!written) return written.error();
-  return *written ? policy::MacOutcome::kSet : policy::MacOutcome::kHadOne;
+  return *written ? policy::MacOutcome::kSet : policy::MacOutcome::kHadAddress;
 }
 
 }  // namespace sliced::kubelet

@@ -172,7 +172,7 @@ std::string refusal(const PreparedClaim& claim, const PreparedDevice& device, co
   if (const PreparedClaim* other = conflicting_claim(claim, device, prepared))
     for (const PreparedDevice& held : other->devices)
       if (conflict(device, held)) return held_by(device, *other, held);
-  if (policy::is_held_for_host(known.device, device.holding.is_exclusive, known.host_use))
+  if (policy::is_withheld_for_host(known.device, device.holding.is_exclusive, known.host_use))
     return named(device) + " is used by the host (" + escaped(known.device.host_use) + ")";
   return "";
 }

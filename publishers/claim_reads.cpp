@@ -31,8 +31,8 @@ std::optional<bool> has_entry(std::string_view claim, const policy::Ledger::Ques
 }  // namespace
 
 ClaimReads::ClaimReads(kube::ClusterPorts ports, const policy::Ledger& ledger,
-                       std::function<void(const policy::ClaimRead&)> on_seen)
-    : ports_(std::move(ports)), ledger_(ledger), on_seen_(std::move(on_seen)) {}
+                       std::function<void(const policy::ClaimRead&)> on_read)
+    : ports_(std::move(ports)), ledger_(ledger), on_read_(std::move(on_read)) {}
 
 void ClaimReads::stop() {
   call_.reset();
@@ -62,10 +62,10 @@ void ClaimReads::arm() {
     return a.second.due < b.second.due;
   });
   const Millis wait = std::chrono::duration_cast<Millis>(first->second.due - ports_.scheduler.now());
-  due_ = ports_.scheduler.after(std::max(wait, Millis{0}), [this] { look(); });
+  due_ = ports_.scheduler.after(std::max(wait, Millis{0}), [this] { read_due(); });
 }
 
-void ClaimReads::look() {
+void ClaimReads::read_due() {
   due_.reset();
   const auto questions = ledger_.questions();
   for (const Question& question : questions) {
@@ -85,25 +85,25 @@ void ClaimReads::read(const Question& question) {
                                   [this, question, begun](std::string_view claim) {
                                     const auto has = has_entry(claim, question);
                                     if (has)
-                                      see(question, begun, *has);
+                                      report(question, begun, *has);
                                     else
-                                      put_off(question);
+                                      postpone(question);
                                   },
                               .on_failure =
                                   [this, question, begun](const kube::Failure& failure) {
                                     if (kube::says_gone(failure))
-                                      see(question, begun, false);
+                                      report(question, begun, false);
                                     else
-                                      put_off(question);
+                                      postpone(question);
                                   }});
 }
 
-void ClaimReads::see(const Question& question, TimePoint begun, bool has) {
-  put_off(question);
-  on_seen_({begun, question.pool, question.entry, question.claim, has});
+void ClaimReads::report(const Question& question, TimePoint begun, bool has) {
+  postpone(question);
+  on_read_({begun, question.pool, question.entry, question.claim, has});
 }
 
-void ClaimReads::put_off(const Question& question) {
+void ClaimReads::postpone(const Question& question) {
   call_.reset();
   if (const auto at = waiting_.find(question); at != waiting_.end())
     at->second.due = ports_.scheduler.now() + at->second.again.next(ports_.scheduler.now());

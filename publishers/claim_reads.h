@@ -25,9 +25,9 @@ class ClaimReads {
   /// everywhere at the same time.
   static constexpr Millis kJitter{30'000};
 
-  /// on_seen: called at the end of the handler of the cluster's answer; may call arm() and stop().
+  /// on_read: called at the end of the handler of the cluster's answer; may call arm() and stop().
   ClaimReads(kube::ClusterPorts ports, const policy::Ledger& ledger,
-             std::function<void(const policy::ClaimRead&)> on_seen);
+             std::function<void(const policy::ClaimRead&)> on_read);
 
   /// Schedules reads for new questions of the ledger.
   void arm();
@@ -39,14 +39,14 @@ class ClaimReads {
     TimePoint due;
     reactor::Backoff again;
   };
-  void look();
+  void read_due();
   void read(const Question& question);
-  void see(const Question& question, TimePoint begun, bool has);
-  void put_off(const Question& question);
+  void report(const Question& question, TimePoint begun, bool has);
+  void postpone(const Question& question);
 
   kube::ClusterPorts ports_;
   const policy::Ledger& ledger_;
-  const std::function<void(const policy::ClaimRead&)> on_seen_;
+  const std::function<void(const policy::ClaimRead&)> on_read_;
   std::map<Question, Waiting> waiting_;
   kube::CallPtr call_;
   reactor::Ticket due_;

@@ -138,10 +138,10 @@ std::vector<kube::OwnerReference> owners_of(const ResourceSlice& observed, const
     }
   }
   if (ours == all.end()) return out;
-  kube::OwnerReference own = *ours;
-  own.controller = !is_controlled;
-  own.block_owner_deletion = block;
-  out.insert(out.begin() + static_cast<long>(place), std::move(own));
+  kube::OwnerReference own_reference = *ours;
+  own_reference.controller = !is_controlled;
+  own_reference.block_owner_deletion = block;
+  out.insert(out.begin() + static_cast<long>(place), std::move(own_reference));
   return out;
 }
 
@@ -203,13 +203,13 @@ void remove(const ResourceSlice& slice, std::string why, const Memory& memory, S
 int64_t generation_for(const std::map<size_t, ResourceSlice>& wanted, const InPlace& in_place,
                        const std::vector<const ResourceSlice*>& left, int64_t remembered, int64_t attempted) {
   const int64_t trusted = remembered > 0 ? std::max(remembered, attempted) : kTrustedGenerationMax;
-  int64_t highest = 0, of_left = 0;
+  int64_t highest = 0, highest_left = 0;
   for (const ResourceSlice* slice : left)
     if (slice->pool.name == wanted.begin()->second.pool.name && slice->pool.generation <= trusted)
-      of_left = std::max(of_left, slice->pool.generation);
+      highest_left = std::max(highest_left, slice->pool.generation);
   for (const auto& [index, slice] : in_place)
     if (slice->pool.generation <= trusted) highest = std::max(highest, slice->pool.generation);
-  if (in_place.empty()) return std::max(remembered, of_left) + 1;
+  if (in_place.empty()) return std::max(remembered, highest_left) + 1;
   if (highest == 0) highest = std::max<int64_t>(remembered, 1);
   size_t differing = 0, others = 0;
   for (const auto& [index, slice] : wanted) {
@@ -221,11 +221,11 @@ int64_t generation_for(const std::map<size_t, ResourceSlice>& wanted, const InPl
   }
   const bool keep = differing == 0 || (differing == 1 && others == 0);
   const int64_t chosen = keep ? highest : highest + 1;
-  return others + differing > 0 && chosen <= of_left ? of_left + 1 : chosen;
+  return others + differing > 0 && chosen <= highest_left ? highest_left + 1 : chosen;
 }
 
 // Returns entries that are not in their desired slice yet.
-std::set<std::string> not_yet_placed(const InPlace& in_place, const std::map<size_t, ResourceSlice>& wanted) {
+std::set<std::string> unplaced(const InPlace& in_place, const std::map<size_t, ResourceSlice>& wanted) {
   std::set<std::string> out;
   for (const auto& [index, slice] : wanted) {
     const auto at = in_place.find(index);
@@ -245,7 +245,7 @@ std::set<std::string> not_yet_placed(const InPlace& in_place, const std::map<siz
 // is written first; one more write of it ends the record.
 void keep_recorded(const policy::DesiredPool& pool, const ObservedSlices& observed, const InPlace& in_place,
                    std::map<size_t, ResourceSlice>& wanted) {
-  const std::set<std::string> moving = not_yet_placed(in_place, wanted);
+  const std::set<std::string> moving = unplaced(in_place, wanted);
   if (moving.empty()) return;
   ResourceSlice& first = wanted.begin()->second;
   std::set<std::string_view> in_first;
@@ -441,9 +441,9 @@ SliceChanges diff_pools(const std::vector<policy::DesiredPool>& desired, const O
     return !is_of(entry.second, driver, node.name) && !is_unread(entry.second);
   };
   if (std::any_of(observed.begin(), observed.end(), is_foreign)) {
-    ObservedSlices own = observed;
-    std::erase_if(own, is_foreign);
-    return diff_pools(desired, own, node, driver, memory);
+    ObservedSlices own_reference = observed;
+    std::erase_if(own_reference, is_foreign);
+    return diff_pools(desired, own_reference, node, driver, memory);
   }
   SliceChanges plan;
   std::map<std::string, InPlace> in_place;  // by pool

@@ -74,50 +74,50 @@ std::set<std::string> claims_of_pod(const Json& pod) {
 
 }  // namespace
 
-Evidence::Evidence(kube::ClusterPorts ports, std::set<std::string> drivers, std::string node,
-                   Handlers handlers)
+EvidenceSource::EvidenceSource(kube::ClusterPorts ports, std::set<std::string> drivers, std::string node,
+                               Handlers handlers)
     : ports_(std::move(ports)),
       drivers_(std::move(drivers)),
       node_(std::move(node)),
       handlers_(std::move(handlers)),
       page_backoff_(ports_.random, kPageBackoff) {}
 
-void Evidence::look_at_pods(bool immediately) {
+void EvidenceSource::read_pods(bool immediately) {
   begin(Aim::kPods);
   if (immediately)
     list_pods();
   else
     count_nodes();
 }
-void Evidence::list_claims() {
+void EvidenceSource::list_claims() {
   begin(Aim::kList);
   count_nodes();
 }
 
-void Evidence::stop() {
+void EvidenceSource::stop() {
   due_.reset();
   call_.reset();
 }
 
-void Evidence::begin(Aim aim) {
+void EvidenceSource::begin(Aim aim) {
   aim_ = aim;
   found_.clear();
   claim_names_.clear();
   pod_claims_.clear();
-  look_ = Look::kWhole;
+  coverage_ = Coverage::kWhole;
   problem_.clear();
   if (items_ > 0) claim_bytes_seen_ = bytes_ / items_;
   bytes_ = items_ = 0;
 }
 
-void Evidence::after(Millis delay, std::function<void()> next) {
+void EvidenceSource::after(Millis delay, std::function<void()> next) {
   due_ = ports_.scheduler.after(delay, [this, next = std::move(next)] {
     due_.reset();
     next();
   });
 }
 
-void Evidence::count_nodes() {
+void EvidenceSource::count_nodes() {
   auto count = std::make_shared<int64_t>(0);
   const auto done = [this, count](bool is_counted) {
     call_.reset();
@@ -133,14 +133,14 @@ void Evidence::count_nodes() {
        .on_remaining = [count](int64_t items) { *count += believed(items); }});
 }
 
-void Evidence::wait_for_pods() {
+void EvidenceSource::wait_for_pods() {
   const double seconds = static_cast<double>(nodes_) * kPodBytes / kFleetBytesPerSecond;
   const Millis wait = within(std::min(seconds, kSpreadSecondsMax));
   after(wait, [this] { list_pods(); });
   handlers_.on_turn(wait);
 }
 
-void Evidence::count_claims() {
+void EvidenceSource::count_claims() {
   claims_ = 0;
   claim_bytes_ = std::max(claim_bytes_seen_, kClaimBytesMin);
   call_ = ports_.cluster.list(
@@ -159,7 +159,7 @@ void Evidence::count_claims() {
        .on_remaining = [this](int64_t items) { claims_ += believed(items); }});
 }
 
-void Evidence::wait_for_turn() {
+void EvidenceSource::wait_for_turn() {
   const auto nodes = static_cast<double>(nodes_), claims = static_cast<double>(claims_);
   const double list_seconds =
       std::min(nodes * claims * static_cast<double>(claim_bytes_) / kFleetBytesPerSecond, kSpreadSecondsMax);
@@ -173,11 +173,11 @@ void Evidence::wait_for_turn() {
 }
 
 // Jitter.
-Millis Evidence::within(double seconds) const {
+Millis EvidenceSource::within(double seconds) const {
   return Millis(static_cast<int64_t>(ports_.random() * seconds * 1000));
 }
 
-void Evidence::list_pods() {
+void EvidenceSource::list_pods() {
   const std::string selector = "spec.nodeName=" + node_;
   call_ = ports_.cluster.list(
       {.scope = {.resource = kube::kPods, .field_selector = selector}, .item_bytes_max = kItemBytesMax},
@@ -191,7 +191,7 @@ void Evidence::list_pods() {
            }});
 }
 
-void Evidence::note_pod(std::string_view object) {
+void EvidenceSource::note_pod(std::string_view object) {
   const auto pod = kube::decode_json(object);
   if (!pod) return miss({.what = "a pod cannot be decoded: " + pod.error().what}, "");
   const Json* spec = pod->find("spec");
@@ -205,12 +205,12 @@ void Evidence::note_pod(std::string_view object) {
   }
 }
 
-void Evidence::next_pod_claim() {
+void EvidenceSource::next_pod_claim() {
   call_.reset();
   if (pod_claims_.empty()) {
     if (!problem_.empty()) miss({.what = "ResourceClaim " + problem_}, "");
-    if (look_ == Look::kWhole) last_pods_problem_.forget();
-    return handlers_.on_pods({std::exchange(found_, {}), std::exchange(claim_names_, {})}, look_);
+    if (coverage_ == Coverage::kWhole) last_pods_problem_.forget();
+    return handlers_.on_pods({std::exchange(found_, {}), std::exchange(claim_names_, {})}, coverage_);
   }
   auto claim = pod_claims_.extract(pod_claims_.begin()).value();
   call_ = ports_.cluster.get({.resource = kube::kResourceClaims,
@@ -232,10 +232,10 @@ void Evidence::next_pod_claim() {
 }
 
 // permission: the missing one; "" if the failure has another cause.
-void Evidence::miss(const kube::Failure& failure, std::string_view permission) {
-  const bool is_first = look_ == Look::kWhole;
+void EvidenceSource::miss(const kube::Failure& failure, std::string_view permission) {
+  const bool is_first = coverage_ == Coverage::kWhole;
   if (is_first || failure.code != Errc::kDenied)
-    look_ = failure.code == Errc::kDenied ? Look::kDenied : Look::kFailed;
+    coverage_ = failure.code == Errc::kDenied ? Coverage::kDenied : Coverage::kFailed;
   if (!is_first || !last_pods_problem_.is_new(failure.what)) return;
   ports_.log.warning("pods of this node cannot be read: waiting for a list of all ResourceClaims",
                      {{"problem", failure.what},
@@ -244,7 +244,7 @@ void Evidence::miss(const kube::Failure& failure, std::string_view permission) {
                                      : "none; the request is repeated while a device waits for it"}});
 }
 
-void Evidence::list_page(std::string continue_token) {
+void EvidenceSource::list_page(std::string continue_token) {
   items_before_ = items_;
   auto next = std::make_shared<std::string>();
   call_ = ports_.cluster.list({.scope = {.resource = kube::kResourceClaims},
@@ -264,7 +264,7 @@ void Evidence::list_page(std::string continue_token) {
                                .on_continue = [next](std::string token) { *next = std::move(token); }});
 }
 
-void Evidence::finish_page(std::string continue_token) {
+void EvidenceSource::finish_page(std::string continue_token) {
   call_.reset();
   if (!problem_.empty()) return fail({.what = "ResourceClaim " + problem_});
   if (bytes_ > kListBytesMax)
@@ -280,14 +280,14 @@ void Evidence::finish_page(std::string continue_token) {
 
 // A list of as many pages as were counted ends before its snapshot expires. Further or empty pages are
 // requested with growing delays.
-Millis Evidence::page_pause() {
+Millis EvidenceSource::page_pause() {
   const int64_t counted = claims_ / kPageItems;
   if (items_ == items_before_ || pages_ > 2 * counted + kPagesOnTime)
     return page_backoff_.next(ports_.scheduler.now());
   return std::clamp(kPausesMax / std::max<int64_t>(1, counted), kPagePauseMin, kPagePause);
 }
 
-void Evidence::record_claim(std::string_view object) {
+void EvidenceSource::record_claim(std::string_view object) {
   const auto results = results_of_claim(object);
   if (!results) {
     problem_ = name_of_claim(object) + " cannot be decoded: " + results.error().what;
@@ -304,7 +304,7 @@ void Evidence::record_claim(std::string_view object) {
   });
 }
 
-void Evidence::fail(const kube::Failure& failure) {
+void EvidenceSource::fail(const kube::Failure& failure) {
   call_.reset();
   found_.clear();
   claim_names_.clear();

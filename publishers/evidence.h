@@ -32,32 +32,33 @@ namespace sliced::publishers {
 /// REQUIRES: `ports` must outlive this object. stop() or destroying it cancels requests without calling a
 /// handler. Handlers are called at the end of the handler of the cluster's answer, and may start the next
 /// read.
-class Evidence {
+class EvidenceSource {
  public:
   static constexpr double kFleetBytesPerSecond = 25e6;  // the mean; at most twice this in any second
   static constexpr int64_t kPageItems = 500;
 
   /// Result of reading the pods.
-  enum class Look {
+  enum class Coverage {
     kWhole,   // complete
     kDenied,  // incomplete: a permission is missing
     kFailed,  // incomplete: a request failed, or an object is invalid
   };
   struct Handlers {
-    /// The random delay of look_at_pods() is chosen: the pods will be read after it.
+    /// The random delay of read_pods() is chosen: the pods will be read after it.
     std::function<void(Millis wait)> on_turn;
     /// Allocations of this node's pods, as far as they could be read.
-    std::function<void(policy::PodClaims, Look)> on_pods;
+    std::function<void(policy::PodClaims, Coverage)> on_pods;
     std::function<void(policy::ClaimList)> on_list;        // allocations of all claims
     std::function<void(const kube::Failure&)> on_failure;  // of the list
   };
 
   /// Reports allocations of these drivers in pools of that node. Handlers may call all methods.
-  Evidence(kube::ClusterPorts ports, std::set<std::string> drivers, std::string node, Handlers handlers);
+  EvidenceSource(kube::ClusterPorts ports, std::set<std::string> drivers, std::string node,
+                 Handlers handlers);
 
   /// Lists the pods of this node and reads each claim that they name; ends with on_pods. REQUIRES:
   /// !is_busy(). immediately: without counting the nodes and without the random delay.
-  void look_at_pods(bool immediately);
+  void read_pods(bool immediately);
   /// Counts nodes and claims, waits for a random delay, then reads all pages; ends with on_list or
   /// on_failure. Allocations after ClaimList::begun may be missing. REQUIRES: !is_busy().
   void list_claims();
@@ -111,7 +112,7 @@ class Evidence {
   policy::Allocations found_;
   policy::ClaimNames claim_names_;                            // of those
   std::set<std::pair<std::string, std::string>> pod_claims_;  // namespace, name; not read yet
-  Look look_ = Look::kWhole;
+  Coverage coverage_ = Coverage::kWhole;
   LastMessage last_pods_problem_;
   kube::CallPtr call_;
   reactor::Ticket due_;

@@ -17,16 +17,16 @@ PodPoll::PodPoll(reactor::Scheduler& scheduler, reactor::Random random, std::fun
       on_due_(std::move(on_due)),
       backoff_(std::move(random), kLookBackoff) {}
 
-bool PodPoll::want() { return !std::exchange(is_wanted_, true); }
+bool PodPoll::request() { return !std::exchange(is_requested_, true); }
 
 void PodPoll::begin() {
-  had_turn_ = false;
+  has_waited_ = false;
   wait_until(scheduler_.now() + kMax);
 }
 
 void PodPoll::postpone(Millis wait) {
   const TimePoint now = scheduler_.now();
-  if (until_ && now < *until_ && !std::exchange(had_turn_, true)) wait_until(now + wait + kMax);
+  if (until_ && now < *until_ && !std::exchange(has_waited_, true)) wait_until(now + wait + kMax);
 }
 
 void PodPoll::wait_until(TimePoint until) {
@@ -36,15 +36,15 @@ void PodPoll::wait_until(TimePoint until) {
   });
 }
 
-void PodPoll::end(Evidence::Look look) {
+void PodPoll::end(EvidenceSource::Coverage coverage) {
   if (!is_open_) return;
-  if (look != Evidence::Look::kFailed || ++failures_ == kFailuresMax) return close();
+  if (coverage != EvidenceSource::Coverage::kFailed || ++failures_ == kFailuresMax) return close();
   const Millis wait = backoff_.next(scheduler_.now());
   not_before_ = scheduler_.now() + wait;
   due_ = scheduler_.after(wait, [this] { callbacks_.run(on_due_); });
 }
 
-bool PodPoll::is_due() const { return is_wanted() && (!not_before_ || *not_before_ <= scheduler_.now()); }
+bool PodPoll::is_due() const { return is_requested() && (!not_before_ || *not_before_ <= scheduler_.now()); }
 
 bool PodPoll::is_begun() const { return is_open_ && until_ && scheduler_.now() < *until_; }
 

@@ -27,17 +27,17 @@ class PodPoll {
   /// The read, or a list of all claims, has succeeded or is not repeated any more: no VF waits.
   void close() { is_open_ = false; }
   /// A device waits for the read. Returns true the first time.
-  bool want();
+  bool request();
   /// The owner may send the read now. VFs wait for it; kMax starts.
   void begin();
   /// The read starts after that random delay. For the first read, VFs wait for it and kMax starts again; for
   /// repeated reads they do not wait.
   void postpone(Millis wait);
   /// A read ended. A failed one is repeated up to kFailuresMax times.
-  void end(Evidence::Look look);
+  void end(EvidenceSource::Coverage coverage);
 
   /// Returns true if it is open and a device waits for it.
-  bool is_wanted() const { return is_open_ && is_wanted_; }
+  bool is_requested() const { return is_open_ && is_requested_; }
   bool is_due() const;
   /// Returns true from begin() until the read has succeeded or the time for it is over.
   bool is_begun() const;
@@ -51,7 +51,7 @@ class PodPoll {
   reactor::Scheduler& scheduler_;
   const std::function<void()> on_late_, on_due_;
   CallbackGuard callbacks_{"PodPoll"};
-  bool is_open_ = false, is_wanted_ = false, had_turn_ = false;
+  bool is_open_ = false, is_requested_ = false, has_waited_ = false;
   std::optional<TimePoint> until_, not_before_;  // until_: VFs wait
   int failures_ = 0;
   reactor::Ticket late_, due_;

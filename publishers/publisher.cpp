@@ -206,9 +206,9 @@ void Publisher::next_step() {
     failed_runs_ = 0;
     failure_backoff_.reset();
     finish(true);
-    return notify_settled(next);
+    return notify_published(next);
   }
-  notify_settled(next);
+  notify_published(next);
   if (requests_left_ == 0) requests_left_ = kRequestsFree + 2 * next.size();
   if (--requests_left_ == 0) return fail("the API server accepts writes and does not store them");
   const ResourceSlice* write = first_write(next, cache_.slices());
@@ -234,7 +234,7 @@ void Publisher::next_step() {
 }
 
 // A pool that cannot be written does not prevent the acknowledgement of others.
-void Publisher::notify_settled(const SliceChanges& plan) {
+void Publisher::notify_published(const SliceChanges& plan) {
   const auto unsettled = unsettled_pools(plan, cache_.slices());
   if (!unsettled || !handlers_.on_settled) return;
   const bool is_reported = std::exchange(reported_unsettled_, unsettled) == unsettled;
@@ -483,7 +483,7 @@ void Publisher::watch_deadline() {
   const auto due = cache_.next_deadline();
   if (!due) return deadline_.reset();
   deadline_ = ports_.scheduler.after(*due - ports_.scheduler.now(), [this] {
-    if (cache_.settle(ports_.scheduler.now())) reconciler_.mark();
+    if (cache_.drop_confirmed(ports_.scheduler.now())) reconciler_.mark();
     watch_deadline();
   });
 }

@@ -145,7 +145,7 @@ class Publisher {
   void adopt_generations();
   void share_entries();
   void share_entries(const std::string& slice);
-  void notify_settled(const SliceChanges& plan);
+  void notify_published(const SliceChanges& plan);
 
   kube::ClusterPorts ports_;
   const std::string driver_;

@@ -21,15 +21,15 @@ Reservations::Reservations(kube::ClusterPorts ports, policy::Ledger::Names names
       on_changed_(std::move(on_changed)),
       ledger_(names_),
       pod_poll_(ports_.scheduler, ports_.random, on_changed_, [this] { arm(); }),
-      evidence_(
-          ports_, {names_.sriov_driver, names_.exposure_driver}, names_.node,
-          {.on_turn =
-               [this](Millis wait) {
-                 if (!has_exposures_) pod_poll_.postpone(wait);
-               },
-           .on_pods = [this](policy::PodClaims seen, Evidence::Look look) { on_pods(std::move(seen), look); },
-           .on_list = [this](policy::ClaimList list) { on_list(std::move(list)); },
-           .on_failure = [this](const kube::Failure& failure) { fail(failure); }}),
+      evidence_(ports_, {names_.sriov_driver, names_.exposure_driver}, names_.node,
+                {.on_turn =
+                     [this](Millis wait) {
+                       if (!has_exposures_) pod_poll_.postpone(wait);
+                     },
+                 .on_pods = [this](policy::PodClaims seen,
+                                   EvidenceSource::Coverage coverage) { on_pods(std::move(seen), coverage); },
+                 .on_list = [this](policy::ClaimList list) { on_list(std::move(list)); },
+                 .on_failure = [this](const kube::Failure& failure) { fail(failure); }}),
       claim_reads_(ports_, ledger_, [this](const policy::ClaimRead& seen) { on_claim(seen); }),
       backoff_(ports_.random, kListBackoff) {}
 
@@ -98,7 +98,7 @@ void Reservations::decided(const policy::Decision& decision, std::vector<policy:
       desired.record = ledger_.record({desired.driver, desired.name});
       if (desired.can_count) desired.groups = ledger_.groups({desired.driver, desired.name});
     }
-  if (decision.awaits_pods && pod_poll_.want() && may_look()) pod_poll_.begin();
+  if (decision.awaits_pod_claims && pod_poll_.request() && may_poll()) pod_poll_.begin();
   arm();
 }
 
@@ -117,7 +117,7 @@ void Reservations::permit(bool lists) {
   const bool is_new = lists && !is_permitted_;
   is_permitted_ = lists;
   ledger_.set_writing(lists);
-  if (is_new && pod_poll_.is_wanted()) {
+  if (is_new && pod_poll_.is_requested()) {
     pod_poll_.begin();  // decisions wait for it again
     callbacks_.run(on_changed_);
   }
@@ -127,7 +127,7 @@ void Reservations::permit(bool lists) {
   claim_reads_.stop();
 }
 
-bool Reservations::is_unknown_wanted() const {
+bool Reservations::is_unknown_requested() const {
   const auto need = ledger_.need();
   return need && need->unknown_from;
 }
@@ -150,11 +150,11 @@ std::optional<TimePoint> Reservations::next_list() const {
 void Reservations::arm() {
   if (is_permitted_) claim_reads_.arm();
   if (evidence_.is_busy()) return;
-  if (!is_permitted_ && !(may_look() && pod_poll_.is_due())) return;
-  if ((!has_seen_pods_ && is_unknown_wanted()) || pod_poll_.is_due()) {
+  if (!is_permitted_ && !(may_poll() && pod_poll_.is_due())) return;
+  if ((!has_read_pods_ && is_unknown_requested()) || pod_poll_.is_due()) {
     due_.reset();
     // A command runs on one node, so that it needs no random delay.
-    return evidence_.look_at_pods(!is_permitted_);
+    return evidence_.read_pods(!is_permitted_);
   }
   if (due_) return;
   if (const auto at = next_list()) list_after(*at - ports_.scheduler.now());
@@ -168,13 +168,13 @@ void Reservations::list_after(Millis delay) {
 }
 
 // Pods show allocations and free nothing: a claim may be allocated before its pod exists.
-void Reservations::on_pods(policy::PodClaims seen, Evidence::Look look) {
-  has_seen_pods_ = true;
+void Reservations::on_pods(policy::PodClaims seen, EvidenceSource::Coverage coverage) {
+  has_read_pods_ = true;
   const auto change = ledger_.take(seen, ports_.scheduler.now());
-  const bool was_wanted = pod_poll_.is_wanted();
-  pod_poll_.end(look);
+  const bool was_wanted = pod_poll_.is_requested();
+  pod_poll_.end(coverage);
   arm();
-  report(change, was_wanted && !pod_poll_.is_wanted());
+  report(change, was_wanted && !pod_poll_.is_requested());
 }
 
 void Reservations::on_claim(const policy::ClaimRead& seen) {
@@ -190,11 +190,11 @@ void Reservations::on_list(policy::ClaimList list) {
   listed_at_ = ports_.scheduler.now();
   backoff_.reset();
   last_failure_.forget();
-  const bool was_wanted = pod_poll_.is_wanted();
+  const bool was_wanted = pod_poll_.is_requested();
   const auto change = ledger_.take(list, ports_.scheduler.now());
   if (change.ends_unverified) pod_poll_.close();
   arm();
-  report(change, was_wanted && !pod_poll_.is_wanted());
+  report(change, was_wanted && !pod_poll_.is_requested());
 }
 
 void Reservations::report(const policy::Ledger::Change& change, bool is_polled) {
@@ -212,7 +212,7 @@ void Reservations::report(const policy::Ledger::Change& change, bool is_polled) 
 
 void Reservations::fail(const kube::Failure& failure) {
   listed_at_ = ports_.scheduler.now();
-  has_seen_pods_ = true;  // reading them failed
+  has_read_pods_ = true;  // reading them failed
   const bool is_denied = failure.code == Errc::kDenied;
   if (last_failure_.is_new(failure.what))
     ports_.log.warning(

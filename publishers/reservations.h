@@ -78,11 +78,11 @@ class Reservations {
 
  private:
   std::optional<TimePoint> next_list() const;
-  bool is_unknown_wanted() const;
+  bool is_unknown_requested() const;
   void arm();
   void list_after(Millis delay);
-  bool may_look() const { return is_permitted_ || is_polling_allowed_; }
-  void on_pods(policy::PodClaims seen, Evidence::Look look);
+  bool may_poll() const { return is_permitted_ || is_polling_allowed_; }
+  void on_pods(policy::PodClaims seen, EvidenceSource::Coverage coverage);
   void on_list(policy::ClaimList list);
   void on_claim(const policy::ClaimRead& seen);
   void report(const policy::Ledger::Change& change, bool is_polled);
@@ -95,10 +95,10 @@ class Reservations {
   policy::Ledger ledger_;
   bool has_exposures_ = false;
   bool is_permitted_ = false, is_polling_allowed_ = false;
-  bool has_begun_ = false, has_seen_pods_ = false;
+  bool has_begun_ = false, has_read_pods_ = false;
 
   PodPoll pod_poll_;
-  Evidence evidence_;
+  EvidenceSource evidence_;
   ClaimReads claim_reads_;
   reactor::Ticket due_;
   std::optional<TimePoint> listed_at_;

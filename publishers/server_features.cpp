@@ -127,11 +127,11 @@ ServerFeatures::ServerFeatures(kube::ClusterPorts ports, std::string driver, std
 
 void ServerFeatures::want(ServerFeature feature) {
   const bool is_new = wanted_.try_emplace(feature).second;
-  if (is_new && !give_up_ && !gave_up_)
+  if (is_new && !give_up_ && !has_given_up_)
     give_up_ = ports_.scheduler.after(kAnswerMax, [this] {
       give_up_.reset();
       if (settled()) return;
-      gave_up_ = true;
+      has_given_up_ = true;
       ports_.log.warning("API server features unknown: assuming none until a probe succeeds", {});
       callbacks_.run(on_changed_);
     });
@@ -144,12 +144,12 @@ bool ServerFeatures::has(ServerFeature feature) const {
 }
 
 bool ServerFeatures::settled() const {
-  return gave_up_ || std::all_of(wanted_.begin(), wanted_.end(),
-                                 [](const auto& entry) { return entry.second.answer.has_value(); });
+  return has_given_up_ || std::all_of(wanted_.begin(), wanted_.end(),
+                                      [](const auto& entry) { return entry.second.answer.has_value(); });
 }
 
 void ServerFeatures::lost(ServerFeature feature) {
-  Known& known = wanted_[feature];
+  FeatureState& known = wanted_[feature];
   if (known.answer == std::optional(false)) return;
   known = {false, true};
   ports_.log.warning("API server feature lost: the server dropped its fields from a ResourceSlice",
@@ -262,7 +262,7 @@ void ServerFeatures::conclude(ServerFeature feature, bool is_supported) {
 
 void ServerFeatures::set_answer(ServerFeature feature, bool is_supported) {
   is_changed_ |=
-      std::exchange(wanted_[feature], Known{is_supported, true}).answer != std::optional(is_supported);
+      std::exchange(wanted_[feature], FeatureState{is_supported, true}).answer != std::optional(is_supported);
   ports_.log.info(is_supported ? "API server feature supported" : "API server feature not supported",
                   {{"feature", name_of(feature)}, {"server_version", version_}});
 }

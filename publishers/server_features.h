@@ -80,17 +80,17 @@ class ServerFeatures {
   const std::string driver_, node_, scheduler_version_;
   const std::function<void()> on_changed_;
   CallbackGuard callbacks_{"ServerFeatures"};
-  struct Known {
+  struct FeatureState {
     std::optional<bool> answer;  // valid until there is a newer one
     bool is_current = false;     // from the present server
   };
-  std::map<ServerFeature, Known> wanted_;
+  std::map<ServerFeature, FeatureState> wanted_;
   bool is_changed_ = false;  // an answer has changed since the last on_changed
   std::string version_;      // of the server that was probed
   std::string denied_;       // admission control's refusal of the last probe; "": none
   kube::CallPtr call_;
   reactor::Ticket retry_, give_up_;
-  bool gave_up_ = false;
+  bool has_given_up_ = false;
   reactor::Backoff backoff_;
   reactor::Backoff other_servers_;  // between probes of servers of different versions
   TimePoint not_before_{};

@@ -53,7 +53,7 @@ bool SliceCache::on_event(const SourceEvent<ResourceSlice>& event, TimePoint now
     const bool older = own != own_.end() && (own->second.deleted ? version_of(slice) <= own->second.version
                                                                  : version_of(slice) < own->second.version);
     if (older) {
-      own->second.give_up = now + kListLagMax;
+      own->second.expires_at = now + kListLagMax;
       own->second.list = slice;
     } else {
       if (own != own_.end()) own_.erase(own);
@@ -66,7 +66,7 @@ bool SliceCache::on_event(const SourceEvent<ResourceSlice>& event, TimePoint now
     } else if (at->second.deleted) {
       at = own_.erase(at);
     } else {
-      at->second.give_up = now + kListLagMax;
+      at->second.expires_at = now + kListLagMax;
       at->second.list.reset();
       ++at;
     }
@@ -124,14 +124,14 @@ const ResourceSlice* SliceCache::find_written(const std::string& name, const std
 std::optional<TimePoint> SliceCache::next_deadline() const {
   std::optional<TimePoint> first;
   for (const auto& [name, own] : own_)
-    if (own.give_up && (!first || *own.give_up < *first)) first = own.give_up;
+    if (own.expires_at && (!first || *own.expires_at < *first)) first = own.expires_at;
   return first;
 }
 
-bool SliceCache::settle(TimePoint now) {
+bool SliceCache::drop_confirmed(TimePoint now) {
   bool different = false;
   for (auto at = own_.begin(); at != own_.end();) {
-    if (!at->second.give_up || *at->second.give_up > now) {
+    if (!at->second.expires_at || *at->second.expires_at > now) {
       ++at;
       continue;
     }

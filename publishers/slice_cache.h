@@ -45,16 +45,16 @@ class SliceCache {
   const kube::ResourceSlice* find_written(const std::string& name, const std::string& uid,
                                           const std::string& resource_version) const;
   bool listed() const { return listed_; }
-  /// Returns when settle() must be called next; nullopt if no answer takes precedence over a list.
+  /// Returns when drop_confirmed() must be called next; nullopt if no answer takes precedence over a list.
   std::optional<TimePoint> next_deadline() const;
   /// Ends the precedence of answers over the list after kListLagMax. Returns true if slices() changed.
-  bool settle(TimePoint now);
+  bool drop_confirmed(TimePoint now);
 
  private:
   struct Own {            // a write that the watch has not shown yet
     int64_t version = 0;  // of the stored object; for a delete, of the object deleted
     bool deleted = false;
-    std::optional<TimePoint> give_up;         // set by a relist that does not show it
+    std::optional<TimePoint> expires_at;      // set by a relist that does not show it
     std::optional<kube::ResourceSlice> list;  // content in that list; nullopt: absent
   };
   bool put(const kube::ResourceSlice& slice);

@@ -21,7 +21,7 @@ namespace sliced::reactor {
 namespace {
 
 constexpr Millis kRetry{500};
-constexpr Millis kSayAgain{600'000};
+constexpr Millis kLogInterval{600'000};
 constexpr size_t kHolderBytesMax = 256;
 constexpr mode_t kOthersWrite = 022;
 constexpr mode_t kOthersOpen = 007;
@@ -96,9 +96,9 @@ struct FileLock::State {
   void attempt() {
     const auto acquired = take();
     if (acquired && *acquired) return acquire();
-    acquired
-        ? say("another instance is active for " + where.of_what + "; waiting until it ends", "holder", holder)
-        : say("lock not acquired: nothing is written until it is", "why", acquired.error().what);
+    acquired ? log_once("another instance is active for " + where.of_what + "; waiting until it ends",
+                        "holder", holder)
+             : log_once("lock not acquired: nothing is written until it is", "why", acquired.error().what);
     const Millis jitter{static_cast<int64_t>(random() * static_cast<double>(kRetry.count()))};
     ticket = scheduler.after(kRetry + jitter, [this] { attempt(); });
   }
@@ -154,9 +154,9 @@ struct FileLock::State {
     ticket = scheduler.after(Millis{0}, std::exchange(on_acquired, nullptr));
   }
 
-  void say(std::string_view what, std::string_view key, const std::string& value) {
+  void log_once(std::string_view what, std::string_view key, const std::string& value) {
     const TimePoint now = scheduler.now();
-    if (logged_at && now - *logged_at >= kSayAgain) last_message.forget();
+    if (logged_at && now - *logged_at >= kLogInterval) last_message.forget();
     if (!last_message.is_new(std::string(what) + value)) return;
     logged_at = now;
     log.line(key == "why" ? Level::kWarning : Level::kInfo, what, {{"path", path}, {key, value}});

@@ -209,7 +209,7 @@ struct Loop::State {
         turn_end(must_open<uv_check_t>(raw, uv_check_init)) {
     turn_end->data = this;
     uv_check_start(turn_end.get(),
-                   [](uv_check_t* check) noexcept { static_cast<State*>(check->data)->tell_of_turn(); });
+                   [](uv_check_t* check) noexcept { static_cast<State*>(check->data)->report_turn(); });
     uv_loop_set_data(raw, &watch);
     uv_walk(
         raw,
@@ -221,7 +221,7 @@ struct Loop::State {
 
   ~State() { uv_loop_set_data(loop, nullptr); }
 
-  void tell_of_turn() {
+  void report_turn() {
     const auto long_turn = watch.end_turn();
     const auto listener = on_long_turn;  // it may be replaced from within
     if (long_turn && listener) listener(*long_turn);
@@ -235,7 +235,7 @@ struct Loop::State {
   Handle<uv_timer_t> waker;     // bounds turn()
   Handle<uv_check_t> turn_end;  // runs last in a turn
   std::vector<uv_handle_t*> own_handles;
-  bool stop_asked = false;
+  bool stop_requested = false;
 };
 
 Loop::Loop() {
@@ -257,12 +257,12 @@ Loop::~Loop() {
 }
 
 void Loop::run() {
-  while (!state_->stop_asked) uv_run(state_->loop, UV_RUN_DEFAULT);
-  state_->stop_asked = false;
+  while (!state_->stop_requested) uv_run(state_->loop, UV_RUN_DEFAULT);
+  state_->stop_requested = false;
 }
 
 void Loop::stop() {
-  state_->stop_asked = true;
+  state_->stop_requested = true;
   uv_stop(state_->loop);
 }
 

@@ -21,9 +21,9 @@ Poll::Poll(Handle<uv_poll_s> handle, OnReady on_ready)
 Poll::~Poll() = default;
 
 void Poll::interest(bool readable, bool writable) {
-  const int wanted = (readable ? UV_READABLE | UV_DISCONNECT : 0) | (writable ? UV_WRITABLE : 0);
-  if (wanted == events_) return;
-  events_ = wanted;
+  const int requested = (readable ? UV_READABLE | UV_DISCONNECT : 0) | (writable ? UV_WRITABLE : 0);
+  if (requested == events_) return;
+  events_ = requested;
   start();
 }
 

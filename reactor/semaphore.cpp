@@ -9,7 +9,7 @@ namespace sliced::reactor {
 struct Semaphore::State : std::enable_shared_from_this<State> {
   State(Scheduler& on, size_t most) : scheduler(on), at_once(most) {}
 
-  void look() {
+  void grant_waiting() {
     if (turn || waiting.empty() || in_use >= at_once) return;
     turn = scheduler.after(Millis{0}, [this] { begin(); });
   }
@@ -24,7 +24,7 @@ struct Semaphore::State : std::enable_shared_from_this<State> {
   }
   void leave(uint64_t number) {
     if (waiting.erase(number) == 0) --in_use;
-    look();
+    grant_waiting();
   }
 
   Scheduler& scheduler;
@@ -35,9 +35,9 @@ struct Semaphore::State : std::enable_shared_from_this<State> {
   Ticket turn;
 };
 
-struct Semaphore::Held final : Permit {
-  Held(std::shared_ptr<State> of, uint64_t own) : state(std::move(of)), number(own) {}
-  ~Held() override { state->leave(number); }
+struct Semaphore::HeldPermit final : Permit {
+  HeldPermit(std::shared_ptr<State> of, uint64_t own) : state(std::move(of)), number(own) {}
+  ~HeldPermit() override { state->leave(number); }
   const std::shared_ptr<State> state;
   const uint64_t number;
 };
@@ -56,8 +56,8 @@ Semaphore::~Semaphore() {
 Semaphore::PermitPtr Semaphore::acquire(std::function<void()> begin) {
   const uint64_t number = ++state_->last;
   state_->waiting.emplace(number, std::move(begin));
-  state_->look();
-  return std::make_unique<Held>(state_, number);
+  state_->grant_waiting();
+  return std::make_unique<HeldPermit>(state_, number);
 }
 
 size_t Semaphore::in_use() const { return state_->in_use; }

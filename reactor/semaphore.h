@@ -35,7 +35,7 @@ class Semaphore {
 
  private:
   struct State;
-  struct Held;
+  struct HeldPermit;
   const std::shared_ptr<State> state_;
 };
 

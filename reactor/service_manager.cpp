@@ -63,7 +63,7 @@ ServiceManager::ServiceManager(Scheduler& scheduler, Log& log, ServiceAddress ad
 
 void ServiceManager::ready() {
   is_ready_ = true;
-  say({"READY=1\n"});
+  notify({"READY=1\n"});
 }
 
 void ServiceManager::reloading() {
@@ -71,28 +71,28 @@ void ServiceManager::reloading() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   const int64_t micros = int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1'000;
-  say({"RELOADING=1\nMONOTONIC_USEC=" + std::to_string(micros) + "\n"});
+  notify({"RELOADING=1\nMONOTONIC_USEC=" + std::to_string(micros) + "\n"});
 }
 
-void ServiceManager::stopping() { say({"STOPPING=1\n"}); }
+void ServiceManager::stopping() { notify({"STOPPING=1\n"}); }
 
 void ServiceManager::status(std::string_view text) {
   const std::string line = printable(text, kStatusBytesMax);
-  if (status_.is_new(line)) say({"STATUS=" + line + "\n", true});
+  if (status_.is_new(line)) notify({"STATUS=" + line + "\n", true});
 }
 
-void ServiceManager::say(Word word) {
+void ServiceManager::notify(Notification notification) {
   if (address_.socket.empty()) return;
-  if (word.is_status && !kept_.empty() && kept_.back().is_status) kept_.pop_back();
-  if (kept_.size() == kKeptMax) kept_.pop_front();
-  kept_.push_back(std::move(word));
+  if (notification.is_status && !unsent_.empty() && unsent_.back().is_status) unsent_.pop_back();
+  if (unsent_.size() == kKeptMax) unsent_.pop_front();
+  unsent_.push_back(std::move(notification));
   flush();
 }
 
 void ServiceManager::flush() {
   retry_.reset();
   int error = 0;
-  while (!kept_.empty() && (error = send(kept_.front().text)) == 0) kept_.pop_front();
+  while (!unsent_.empty() && (error = send(unsent_.front().text)) == 0) unsent_.pop_front();
   const char* why = error == 0 ? "" : ::strerrordesc_np(error);
   if (problem_.is_new(why))
     log_.warning("service manager not notified", {{"NOTIFY_SOCKET", address_.socket}, {"why", why}});
@@ -105,7 +105,7 @@ void ServiceManager::arm_watchdog() {
   watchdog_ = scheduler_.after(std::max(half, Millis{1}), [this] {
     // Not kept: an old watchdog notification is not evidence for the present.
     send("WATCHDOG=1\n");
-    if (!kept_.empty()) flush();
+    if (!unsent_.empty()) flush();
     arm_watchdog();
   });
 }

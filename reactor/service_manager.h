@@ -53,11 +53,11 @@ class ServiceManager {
   void status(std::string_view text);
 
  private:
-  struct Word {
+  struct Notification {
     std::string text;
     bool is_status = false;
   };
-  void say(Word word);
+  void notify(Notification word);
   void flush();
   void arm_watchdog();
   int send(std::string_view text) const;  // 0 or an errno
@@ -66,7 +66,7 @@ class ServiceManager {
   Log& log_;
   const ServiceAddress address_;
   const Descriptor socket_;
-  std::deque<Word> kept_;
+  std::deque<Notification> unsent_;
   bool is_ready_ = false;
   LastMessage status_, problem_;
   Ticket retry_, watchdog_;

@@ -39,7 +39,7 @@ struct ThreadExecutor::Shared {
   };
 
   std::mutex mutex;
-  std::condition_variable work_came;
+  std::condition_variable work_arrived;
   std::deque<Waiting> waiting;
   std::map<JobId, Running> running;
   std::vector<JobId> finished;  // not reported to the loop yet
@@ -73,7 +73,7 @@ void ThreadExecutor::Shared::work_on(Shared& shared) noexcept {
 }
 
 bool ThreadExecutor::Shared::take(std::unique_lock<std::mutex>& lock, Waiting& job) {
-  work_came.wait(lock, [this] { return closed || !waiting.empty(); });
+  work_arrived.wait(lock, [this] { return closed || !waiting.empty(); });
   if (closed) return false;
   job = std::move(waiting.front());
   waiting.pop_front();
@@ -162,7 +162,7 @@ ThreadExecutor::Loopside::~Loopside() {
   const std::lock_guard lock(shared_->mutex);
   shared_->closed = true;
   never_run.swap(shared_->waiting);
-  shared_->work_came.notify_all();
+  shared_->work_arrived.notify_all();
 }
 
 std::unique_ptr<Job> ThreadExecutor::Loopside::run(Work work, Millis deadline, Done on_done) {
@@ -175,7 +175,7 @@ std::unique_ptr<Job> ThreadExecutor::Loopside::run(Work work, Millis deadline, D
   {
     const std::lock_guard lock(shared_->mutex);
     shared_->waiting.push_back({id, std::move(work), deadline});
-    shared_->work_came.notify_one();
+    shared_->work_arrived.notify_one();
   }
   staff();
   if (deadline > Millis{0}) watch(loop_.now() + deadline);

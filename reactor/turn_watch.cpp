@@ -12,7 +12,7 @@ namespace sliced::reactor {
 namespace {
 
 constexpr uint64_t kNanosPerMilli = 1'000'000;
-constexpr size_t kReportedMax = 64, kWhoBytesMax = 160;
+constexpr size_t kReportedMax = 64, kTypeBytesMax = 160;
 
 Millis millis(uint64_t ns) { return Millis{static_cast<int64_t>(ns / kNanosPerMilli)}; }
 
@@ -34,21 +34,21 @@ std::string component_of(std::string name) {
   return out;
 }
 
-std::string text_of_call(const char* kind, const std::type_info* who) {
+std::string text_of_call(const char* kind, const std::type_info* type) {
   std::string out = kind;
-  if (who == nullptr || *who == typeid(void)) return out;
+  if (type == nullptr || *type == typeid(void)) return out;
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> name(
-      abi::__cxa_demangle(who->name(), nullptr, nullptr, &status), std::free);
-  const std::string whole = status == 0 && name ? name.get() : who->name();
-  return out + " of " + component_of(whole).substr(0, kWhoBytesMax);
+      abi::__cxa_demangle(type->name(), nullptr, nullptr, &status), std::free);
+  const std::string whole = status == 0 && name ? name.get() : type->name();
+  return out + " of " + component_of(whole).substr(0, kTypeBytesMax);
 }
 
 }  // namespace
 
-void TurnWatch::begin(const char* kind, const std::type_info& who) {
+void TurnWatch::begin(const char* kind, const std::type_info& type) {
   if (depth_++ > 0) return;
-  running_ = {kind, &who, 0};
+  running_ = {kind, &type, 0};
   began_ns_ = clocks_.monotonic_ns();
 }
 
@@ -65,7 +65,7 @@ std::optional<LongTurn> TurnWatch::end_turn() {
   const Call longest = std::exchange(longest_, {});
   if (millis(busy) < kLong) return std::nullopt;
   ++long_turns_;
-  LongTurn out{millis(busy), std::min(millis(cpu), millis(busy)), text_of_call(longest.kind, longest.who),
+  LongTurn out{millis(busy), std::min(millis(cpu), millis(busy)), text_of_call(longest.kind, longest.type),
                millis(longest.ns), 0};
   const uint64_t now = clocks_.monotonic_ns();
   if (reported_.size() >= kReportedMax && !reported_.contains(out.what)) reported_.clear();
@@ -79,9 +79,9 @@ std::optional<LongTurn> TurnWatch::end_turn() {
   return out;
 }
 
-TurnSpan::TurnSpan(uv_loop_s* loop, const char* kind, const std::type_info& who)
+TurnSpan::TurnSpan(uv_loop_s* loop, const char* kind, const std::type_info& type)
     : watch_(static_cast<TurnWatch*>(uv_loop_get_data(loop))) {
-  if (watch_ != nullptr) watch_->begin(kind, who);
+  if (watch_ != nullptr) watch_->begin(kind, type);
 }
 
 TurnSpan::~TurnSpan() {

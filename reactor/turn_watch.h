@@ -36,7 +36,7 @@ class TurnWatch {
 
   /// A nested call is part of the outer one. kind: a literal. who: must be valid until the end of the turn;
   /// type_info objects always are.
-  void begin(const char* kind, const std::type_info& who);
+  void begin(const char* kind, const std::type_info& type);
   /// Ends the last begun call.
   void end();
   /// Ends the turn. Returns the report; nullopt for a turn below kLong, or for a call that was reported less
@@ -49,7 +49,7 @@ class TurnWatch {
  private:
   struct Call {
     const char* kind = "";
-    const std::type_info* who = nullptr;
+    const std::type_info* type = nullptr;
     uint64_t ns = 0;
   };
   struct Reported {
@@ -70,7 +70,7 @@ class TurnSpan {
  public:
   /// who: std::function::target_type() of the callback. kind: a literal. Measures nothing if the loop has no
   /// watch (at its end).
-  TurnSpan(uv_loop_s* loop, const char* kind, const std::type_info& who);
+  TurnSpan(uv_loop_s* loop, const char* kind, const std::type_info& type);
   ~TurnSpan();
   TurnSpan(const TurnSpan&) = delete;
   TurnSpan& operator=(const TurnSpan&) = delete;

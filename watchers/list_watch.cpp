@@ -24,7 +24,7 @@ void ListWatch::start() {
 
 void ListWatch::retry_now() {
   const TimePoint now = ports_.scheduler.now();
-  if (step_ != Step::kWaiting || is_told_to_wait() || !out_of_turn_.take(now)) return;
+  if (step_ != Step::kWaiting || is_told_to_wait() || !immediate_retries_.take(now)) return;
   parked_ = false;
   if (fresh_starts_.take(now)) backoff_.reset();
   attempt();
@@ -39,7 +39,7 @@ void ListWatch::park(bool parked) {
   if (released && step_ == Step::kWaiting && !timer_) attempt();
 }
 
-void ListWatch::list_again(std::string why) {
+void ListWatch::relist_from_start(std::string why) {
   if (again_ || need_list_) return;
   const bool is_soon = lists_for_room_.take(ports_.scheduler.now());
   const Millis delay = is_soon ? limits_.list_again_after : limits_.list_again_later;
@@ -58,7 +58,7 @@ void ListWatch::list_again(std::string why) {
 
 void ListWatch::attempt() {
   timer_.reset();
-  if (looking_) return look_for_kind({});
+  if (awaits_kind_) return probe_kind({});
   if (!need_list_) return open_watch();
   sink_.abandon();
   again_.reset();
@@ -99,7 +99,7 @@ void ListWatch::start_watch(bool initial_events) {
   accepted_.reset();
   opened_ = ports_.scheduler.now();
   events_ = 0;
-  heard();
+  note_activity();
   watch_silence();
   call_ = ports_.cluster.watch(
       std::move(request),
@@ -110,11 +110,11 @@ void ListWatch::start_watch(bool initial_events) {
 // A watch without changes may be silent for minutes. If it was accepted and is not refused shortly after (410
 // arrives in the stream), it is live again.
 void ListWatch::on_open() {
-  heard();
+  note_activity();
   if (step_ != Step::kWatching) return;
   accepted_ = ports_.scheduler.after(limits_.accepted_after, [this] {
     missed_at_.reset();
-    stand(State::kLive, "");
+    set_state(State::kLive, "");
   });
 }
 
@@ -126,7 +126,7 @@ void ListWatch::open_list() {
   // The first list is consistent, because an outdated replica may lack a new exclude. Later lists must not be
   // older than the reported state.
   if (!version_unusable_) request.resource_version = resource_version_;
-  heard();
+  note_activity();
   watch_silence();
   call_ = ports_.cluster.list(std::move(request),
                               {[this](std::string_view object) { on_list_item(object); },
@@ -136,12 +136,12 @@ void ListWatch::open_list() {
 
 void ListWatch::watch_silence() {
   const Millis bound = step_ == Step::kWatching ? limits_.silence_max : limits_.initial_silence_max;
-  const Millis left = bound - (ports_.scheduler.now() - last_word_);
+  const Millis left = bound - (ports_.scheduler.now() - last_activity_);
   silence_ = ports_.scheduler.after(std::max(left, Millis{0}), [this, bound] {
     const bool listing = step_ != Step::kWatching;
     if (listing && ports_.scheduler.now() - opened_ >= limits_.listing_max)
       return fail(Errc::kTimeout, "it does not become whole");
-    if (ports_.scheduler.now() - last_word_ < bound) return watch_silence();
+    if (ports_.scheduler.now() - last_activity_ < bound) return watch_silence();
     if (listing) return fail(Errc::kTimeout, "no answer for " + std::to_string(bound.count() / 1000) + " s");
     // The peer may have died silently. A new request shows it, and is cheap otherwise.
     ports_.log.debug("watch silent: restarting it", {{"resource", resource_name()}});
@@ -155,7 +155,7 @@ void ListWatch::watch_silence() {
 // --------------------------------------------------------------------------------------------
 
 void ListWatch::on_event(const kube::WatchEvent& event) {
-  heard();
+  note_activity();
   Result<ObjectHead> head = decode_object_head(event.object);
   const bool bookmark = event.type == EventType::kBookmark;
   if (!head.ok() || head->resource_version.empty() || (head->name.empty() && !bookmark)) {
@@ -200,7 +200,7 @@ void ListWatch::on_live_event(EventType type, const ObjectHead& head, std::strin
   newest_version_ = version;
   resource_version_ = head.resource_version;
   missed_at_.reset();
-  stand(State::kLive, "");
+  set_state(State::kLive, "");
   if (type == EventType::kBookmark) return;
   // An object that left the scope is removed, for any type of event.
   if (is_foreign(head, object)) {
@@ -212,7 +212,7 @@ void ListWatch::on_live_event(EventType type, const ObjectHead& head, std::strin
 }
 
 void ListWatch::on_list_item(std::string_view object) {
-  heard();
+  note_activity();
   Result<ObjectHead> head = decode_object_head(object);
   if (!head.ok() || head->name.empty()) return on_nameless(head);
   if (is_foreign(*head, object)) return;
@@ -254,10 +254,10 @@ void ListWatch::on_list_done(std::string resource_version) {
 bool ListWatch::is_of_the_past() {
   const auto version = parse_int(resource_version_);
   if (version && newest_version_ && *version < *newest_version_) {
-    if (!past_since_) past_since_ = opened_;
-    if (opened_ - *past_since_ < limits_.confirm_after) return true;
+    if (!older_since_) older_since_ = opened_;
+    if (opened_ - *older_since_ < limits_.confirm_after) return true;
   }
-  past_since_.reset();
+  older_since_.reset();
   newest_version_ = version;
   return false;
 }
@@ -285,24 +285,24 @@ void ListWatch::finish_list() {
     report_foreign("");
   else
     foreign_log_.forget();
-  const bool is_confirming = kept_at_ && opened_ - *kept_at_ >= limits_.confirm_after;
-  if (is_confirming) kept_at_.reset();
+  const bool is_confirming = unconfirmed_since_ && opened_ - *unconfirmed_since_ >= limits_.confirm_after;
+  if (is_confirming) unconfirmed_since_.reset();
   arm_confirmation(sink_.commit(why, is_confirming));
-  stand(State::kLive, "");
+  set_state(State::kLive, "");
   if (call_) watch_silence();  // the watch continues with its own limit
 }
 
 void ListWatch::arm_confirmation(size_t kept) {
   confirm_.reset();
   const TimePoint now = ports_.scheduler.now();
-  if (kept == 0) return kept_at_.reset();
-  if (!kept_at_) {
-    kept_at_ = now;
+  if (kept == 0) return unconfirmed_since_.reset();
+  if (!unconfirmed_since_) {
+    unconfirmed_since_ = now;
     ports_.log.warning("most objects missing from a list: keeping them until a second list confirms it",
                        {{"resource", resource_name()}, {"objects", kept}});
   }
   // A server with a different answer each time gets fewer requests.
-  const Millis delay = out_of_turn_.take(now) ? limits_.confirm_after : limits_.confirm_after * 6;
+  const Millis delay = immediate_retries_.take(now) ? limits_.confirm_after : limits_.confirm_after * 6;
   confirm_ = ports_.scheduler.after(delay, [this] { confirm_list(); });
 }
 
@@ -320,7 +320,7 @@ void ListWatch::on_watch_end() {
   ++watch_ends_.closed;
   update_health();
   if (lived < limits_.short_watch && events_ == 0) return fail(Errc::kIo, "the stream ended immediately");
-  if (lived < limits_.healthy_after && !out_of_turn_.take(ports_.scheduler.now()))
+  if (lived < limits_.healthy_after && !immediate_retries_.take(ports_.scheduler.now()))
     return fail(Errc::kIo, "streams end early, again and again");
   // Earlier than requested: a server stops, and its clients reconnect to others.
   if (lived + limits_.jitter < asked_timeout_) return wait_jitter();
@@ -341,7 +341,7 @@ void ListWatch::on_failure(const Failure& failure) {
   accepted_.reset();
   update_health();
   if (step_ == Step::kWatching) ++(failure.code == Errc::kGone ? watch_ends_.expired : watch_ends_.failed);
-  if (failure.code == Errc::kNotFound) return look_for_kind(failure);
+  if (failure.code == Errc::kNotFound) return probe_kind(failure);
   if (failure.code == Errc::kGone) return on_version_gone(failure);
   if (step_ == Step::kWatching) return on_watch_failure(failure);
   on_list_failure(failure);
@@ -374,7 +374,7 @@ void ListWatch::on_list_failure(const Failure& failure) {
 
 // Any program may send a 404, such as a load balancer without a server. Only discovery can report that a kind
 // is missing; built-in kinds never are.
-void ListWatch::look_for_kind(Failure not_found) {
+void ListWatch::probe_kind(Failure not_found) {
   const kube::Resource& kind = scope_.resource;
   const bool is_built_in = kube::is_built_in(kind);
   if (is_built_in)
@@ -383,7 +383,7 @@ void ListWatch::look_for_kind(Failure not_found) {
   if (is_built_in && sync_state_.known) return fail(not_found);
   step_ = Step::kDiscovering;
   opened_ = ports_.scheduler.now();
-  heard();
+  note_activity();
   watch_silence();
   call_ = ports_.cluster.discover(
       kind.group, kind.version,
@@ -400,8 +400,8 @@ void ListWatch::kind_is_served(const Failure& not_found) {
   missed_at_.reset();
   sync_state_.is_unserved = false;
   relist(sync_state_.state == State::kAbsent ? "the kind is installed" : why.what);
-  if (!std::exchange(looking_, false)) return fail(why);  // served, yet 404: still being set up
-  if (!out_of_turn_.take(ports_.scheduler.now())) return fail(why);
+  if (!std::exchange(awaits_kind_, false)) return fail(why);  // served, yet 404: still being set up
+  if (!immediate_retries_.take(ports_.scheduler.now())) return fail(why);
   if (fresh_starts_.take(ports_.scheduler.now())) backoff_.reset();
   attempt();
 }
@@ -413,20 +413,20 @@ void ListWatch::kind_is_absent(const Failure& not_found) {
     return fail(not_found);
   }
   const std::string why = resource_name() + " is not installed";
-  looking_ = true;
+  awaits_kind_ = true;
   call_.reset();
   if (sync_state_.state == State::kAbsent) return wait(backoff_.next(ports_.scheduler.now()));
   if (sync_state_.known && !is_known_absent_ && !is_absence_confirmed()) {
-    stand(State::kUnreachable, why + ", says discovery; is accepted once discovery has said so for " +
-                                   std::to_string(limits_.absent_after.count() / 1000) + " s");
+    set_state(State::kUnreachable, why + ", says discovery; is accepted once discovery has said so for " +
+                                       std::to_string(limits_.absent_after.count() / 1000) + " s");
     return wait(limits_.absent_after);
   }
   missed_at_.reset();
-  kept_at_.reset();
+  unconfirmed_since_.reset();
   confirm_.reset();
   sync_state_.known = is_known_absent_ = true;
   sink_.lose_all(why);
-  stand(State::kAbsent, why);
+  set_state(State::kAbsent, why);
   wait(backoff_.next(ports_.scheduler.now()));
 }
 
@@ -451,7 +451,7 @@ void ListWatch::fail(const Failure& failure) {
   // A kind that has just been installed answers 404, then 429, until its storage is ready: absent until then.
   const bool setting_up = why.code == Errc::kNotFound || why.code == Errc::kBusy;
   if (sync_state_.state != State::kAbsent || !setting_up)
-    stand(why.code == Errc::kDenied ? State::kDenied : State::kUnreachable, why.what);
+    set_state(why.code == Errc::kDenied ? State::kDenied : State::kUnreachable, why.what);
   const TimePoint now = ports_.scheduler.now();
   Millis delay = backoff_.next(now);
   if (why.retry_after) {

@@ -133,7 +133,7 @@ class ListWatch {
   void park(bool parked);
   /// Schedules a list, because the sink has room for omitted objects: after list_again_after three times,
   /// then after list_again_later, so that edits of objects do not set the pace. No effect if a list is due.
-  void list_again(std::string why);
+  void relist_from_start(std::string why);
 
   /// Valid as long as this object; the content changes with each callback.
   const SyncState& sync_state() const { return sync_state_; }
@@ -157,7 +157,7 @@ class ListWatch {
   // Random, so that watches of all nodes do not end together.
   void start_watch(bool initial_events);
   /// Asks discovery after a 404, which may come from a load balancer without a server.
-  void look_for_kind(kube::Failure not_found);
+  void probe_kind(kube::Failure not_found);
   // Discovery has the kind although the request returned 404: it has just been installed.
   void kind_is_served(const kube::Failure& not_found);
   // The sink is emptied only after the confirmation; until then the source is unreachable.
@@ -215,12 +215,12 @@ class ListWatch {
   void update_health();
   /// A silent list has failed; a silent watch is restarted from the same version.
   void watch_silence();
-  void heard() { last_word_ = ports_.scheduler.now(); }
+  void note_activity() { last_activity_ = ports_.scheduler.now(); }
   bool watch_list_usable() const;
   /// Notifies the sink of a changed state. The first reason is kept.
-  void stand(SyncState::State state, std::string why);
+  void set_state(SyncState::State state, std::string why);
   // One line per change, with the number of failures.
-  void log_standing(SyncState::State before);
+  void log_state(SyncState::State before);
   std::string resource_name() const;
 
   kube::ClusterPorts ports_;
@@ -243,24 +243,24 @@ class ListWatch {
   bool version_unusable_ = false;  // too old or too new for the server
   std::optional<int64_t>
       newest_version_;  // the newest version that the sink got; nullopt: none, or not a number
-  std::optional<TimePoint> past_since_;  // since when lists have been older
+  std::optional<TimePoint> older_since_;  // since when lists have been older
   std::optional<TimePoint> watch_list_off_until_;
-  bool relist_at_once_ = true;                     // one list without backoff after each healthy watch
-  TokenBucket fresh_starts_{1, Millis{60'000}};    // for retry_now()
-  TokenBucket out_of_turn_{12, Millis{10'000}};    // attempts without backoff
-  TokenBucket lists_for_room_{3, Millis{60'000}};  // for list_again()
-  std::optional<TimePoint> not_before_;            // Retry-After
+  bool relist_at_once_ = true;                         // one list without backoff after each healthy watch
+  TokenBucket fresh_starts_{1, Millis{60'000}};        // for retry_now()
+  TokenBucket immediate_retries_{12, Millis{10'000}};  // attempts without backoff
+  TokenBucket lists_for_room_{3, Millis{60'000}};      // for relist_from_start()
+  std::optional<TimePoint> not_before_;                // Retry-After
   bool parked_ = false;
-  bool looking_ = false;  // waiting for the kind to be installed
+  bool awaits_kind_ = false;  // waiting for the kind to be installed
   bool is_known_absent_ = false;
-  std::optional<TimePoint> missed_at_;  // first answer that a known kind is not served
-  std::optional<TimePoint> kept_at_;    // time of the list that needs confirmation
+  std::optional<TimePoint> missed_at_;          // first answer that a known kind is not served
+  std::optional<TimePoint> unconfirmed_since_;  // time of the list that needs confirmation
 
   // Start of the request, and its last byte.
-  TimePoint opened_{}, last_word_{};
+  TimePoint opened_{}, last_activity_{};
   Millis asked_timeout_{0};  // of the open watch
   reactor::Ticket confirm_;
-  reactor::Ticket again_;  // timer of list_again()
+  reactor::Ticket again_;  // timer of relist_from_start()
   size_t events_ = 0;      // of the open watch
   size_t list_bytes_ = 0;  // of the running list
   size_t nameless_ = 0;    // skipped items without a name

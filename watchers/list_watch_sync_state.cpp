@@ -24,17 +24,17 @@ std::string_view describe(State state) {
   return "?";
 }
 
-void ListWatch::stand(State state, std::string why) {
+void ListWatch::set_state(State state, std::string why) {
   const State before = sync_state_.state;
   if (before == state) return;  // the first reason remains while the state lasts
   sync_state_.state = state;
   sync_state_.why = std::move(why);
-  log_standing(before);
+  log_state(before);
   if (state == State::kLive) failures_ = 0;
   sink_.sync_state_changed(sync_state_);
 }
 
-void ListWatch::log_standing(State before) {
+void ListWatch::log_state(State before) {
   const std::string resource = resource_name();
   switch (sync_state_.state) {
     case State::kLive:

@@ -44,7 +44,7 @@ bool MemoryBudget::put(const Name& name, const Footprint& footprint) {
   erase(name);
   Share& share = share_of(footprint);
   const Key key = key_of(name, footprint);
-  if (footprint.bytes > limit_of(footprint) || (share.first_left_out && key > *share.first_left_out)) {
+  if (footprint.bytes > limit_of(footprint) || (share.first_omitted && key > *share.first_omitted)) {
     leave_out(name, footprint);
     return false;
   }
@@ -56,7 +56,7 @@ bool MemoryBudget::put(const Name& name, const Footprint& footprint) {
 void MemoryBudget::erase(const Name& name) {
   if (left_out_.erase(hash_of(name)) > 0)
     for (Share& share : shares_)
-      share.is_first_gone |= share.first_left_out && std::get<Name>(*share.first_left_out) == name;
+      share.has_first_been_removed |= share.first_omitted && std::get<Name>(*share.first_omitted) == name;
   const auto at = kept_.find(name);
   if (at == kept_.end()) return;
   Share& share = share_of(at->second);
@@ -70,9 +70,9 @@ void MemoryBudget::leave_out(const Name& name, const Footprint& footprint) {
   if (footprint.bytes > limit_of(footprint)) return;  // does not fit, even alone
   Share& share = share_of(footprint);
   Key key = key_of(name, footprint);
-  if (share.first_left_out && *share.first_left_out < key) return;
-  share.first_left_out = std::move(key);
-  share.is_first_gone = false;
+  if (share.first_omitted && *share.first_omitted < key) return;
+  share.first_omitted = std::move(key);
+  share.has_first_been_removed = false;
 }
 
 std::vector<std::pair<MemoryBudget::Name, Footprint>> MemoryBudget::evict(bool final) {
@@ -95,37 +95,37 @@ std::vector<std::pair<MemoryBudget::Name, Footprint>> MemoryBudget::evict(bool f
 bool MemoryBudget::has_room_again() const {
   for (const bool guards : {false, true}) {
     const Share& share = shares_[guards ? 1 : 0];
-    if (!share.first_left_out) continue;
+    if (!share.first_omitted) continue;
     const size_t size = limit_of({.guards = guards});
-    const size_t wanted = std::get<size_t>(*share.first_left_out);
-    if (share.is_first_gone || wanted <= size - std::min(share.bytes, size)) return true;
+    const size_t wanted = std::get<size_t>(*share.first_omitted);
+    if (share.has_first_been_removed || wanted <= size - std::min(share.bytes, size)) return true;
   }
   return false;
 }
 
-void LeftOut::put(const MemoryBudget::Name& name, bool guards) {
+void Omitted::put(const MemoryBudget::Name& name, bool guards) {
   erase(name);
   (guards ? guards_ : others_).insert(hash_of(name));
   if (first_.size() < kNamesShown) first_.push_back(shown(name));
 }
 
-void LeftOut::erase(const MemoryBudget::Name& name) {
+void Omitted::erase(const MemoryBudget::Name& name) {
   guards_.erase(hash_of(name));
   others_.erase(hash_of(name));
   std::erase(first_, shown(name));
 }
 
-void LeftOut::keep_only(const std::vector<MemoryBudget::Name>& names) {
-  const LeftOut before = std::exchange(*this, {});
+void Omitted::keep_only(const std::vector<MemoryBudget::Name>& names) {
+  const Omitted before = std::exchange(*this, {});
   for (const MemoryBudget::Name& name : names)
     if (const bool guards = before.guards_.contains(hash_of(name));
         guards || before.others_.contains(hash_of(name)))
       put(name, guards);
 }
 
-bool LeftOut::is_guard(const MemoryBudget::Name& name) const { return guards_.contains(hash_of(name)); }
+bool Omitted::is_guard(const MemoryBudget::Name& name) const { return guards_.contains(hash_of(name)); }
 
-std::string LeftOut::describe() const {
+std::string Omitted::describe() const {
   const size_t count = guards_.size() + others_.size();
   if (count == 0) return "";
   std::string out = std::to_string(count) + (count == 1 ? " object is" : " objects are") +

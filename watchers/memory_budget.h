@@ -69,8 +69,8 @@ class MemoryBudget {
   struct Share {
     size_t bytes = 0;
     std::set<const Kept::value_type*, ByRight> queue;  // of kept_
-    std::optional<Key> first_left_out;  // the first omitted object; later ones are omitted, too
-    bool is_first_gone = false;
+    std::optional<Key> first_omitted;  // the first omitted object; later ones are omitted, too
+    bool has_first_been_removed = false;
   };
   // Order of priority: rank, size class (4 KiB, 32 KiB), age, size, name.
   static Key key_of(const Name& name, const Footprint& footprint);
@@ -93,7 +93,7 @@ inline Error no_room() {
 
 /// The omitted objects of a kind. Names are compared by a 64-bit hash, so that decisions use it only to hold
 /// devices back.
-class LeftOut {
+class Omitted {
  public:
   void put(const MemoryBudget::Name& name, bool guards);
   void erase(const MemoryBudget::Name& name);

@@ -14,7 +14,7 @@ constexpr size_t kFieldBytesMax = 512;  // names end at 253, uids at 36, version
 using kube::JsonScanner;
 
 bool read_field(JsonScanner& scanner, std::string& out) {
-  if (scanner.take_null()) return true;
+  if (scanner.consume_null()) return true;
   const auto literal = scanner.literal();
   if (!literal || literal->size() > kFieldBytesMax) return false;
   if (literal->find('\\') == std::string_view::npos) {
@@ -57,11 +57,11 @@ bool read_metadata(JsonScanner& scanner, ObjectHead& head) {
 /// Returns the text at "spec.driver"; "" if absent, nullopt if the object ends before it.
 std::optional<std::string> text_at(JsonScanner& scanner, std::string_view path) {
   const size_t dot = path.find('.');
-  const std::string_view wanted = path.substr(0, dot);
+  const std::string_view first = path.substr(0, dot);
   std::optional<std::string> out = "";
   bool is_found = false;
   const bool is_whole = scanner.object([&](std::string_view key) {
-    if (key != wanted) return scanner.skip_value();
+    if (key != first) return scanner.skip_value();
     is_found = true;
     if (dot != std::string_view::npos)
       out = text_at(scanner, path.substr(dot + 1));

@@ -18,16 +18,16 @@ class Outage {
   /// an API server
   /// that has just started refuses requests for a moment. Returns the new phase.
   Phase note(size_t live, size_t unreachable, size_t denied) {
-    const bool some_wait = unreachable > 0 || (phase_ != Phase::kServed && denied > 0);
+    const bool is_any_waiting = unreachable > 0 || (phase_ != Phase::kServed && denied > 0);
     // Sources that were lost together usually reconnect together.
-    const bool one_returned = live > live_ && unreachable < unreachable_;
+    const bool has_one_returned = live > live_ && unreachable < unreachable_;
     live_ = live;
     unreachable_ = unreachable;
     if (live == 0)
-      phase_ = some_wait ? Phase::kAway : Phase::kServed;
-    else if (!some_wait)
+      phase_ = is_any_waiting ? Phase::kAway : Phase::kServed;
+    else if (!is_any_waiting)
       phase_ = Phase::kServed;
-    else if (phase_ == Phase::kAway || one_returned)
+    else if (phase_ == Phase::kAway || has_one_returned)
       phase_ = Phase::kCatchingUp;
     return phase_;
   }

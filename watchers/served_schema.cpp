@@ -51,7 +51,7 @@ class Schemas {
     if (references > kReferencesMax) return false;
     for (const Json* alternative : alternatives(schema))
       if (alternative != nullptr && keeps(*alternative, steps, at, references + 1)) return true;
-    return keeps_here(schema, steps, at, references);
+    return keeps_at(schema, steps, at, references);
   }
 
  private:
@@ -66,7 +66,7 @@ class Schemas {
     return found;
   }
 
-  bool keeps_here(const Json& schema, const std::vector<Step>& steps, size_t at, int references) const {
+  bool keeps_at(const Json& schema, const std::vector<Step>& steps, size_t at, int references) const {
     const Step& step = steps[at];
     const Json* next = schema.find({"properties", step.key});
     if (next == nullptr) {

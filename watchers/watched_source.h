@@ -123,7 +123,7 @@ class WatchedSource final : public Source, private ObjectSink {
     if (!admit(collecting_, made)) leave_out(made);
     const Id id = made.id;
     collected_.insert_or_assign(id, std::move(made));
-    evict(collecting_, false, [this](const Item& gone) { leave_out(collected_.at(gone.id)); });
+    evict(collecting_, false, [this](const Item& evicted) { leave_out(collected_.at(evicted.id)); });
   }
   void uncollect(const ObjectHead& head) override {
     collected_.erase({head.namespace_, head.name});
@@ -139,9 +139,9 @@ class WatchedSource final : public Source, private ObjectSink {
   size_t commit(const std::string& why, bool is_confirming) override {
     std::vector<Id> kept = kept_of(is_confirming);
     make_room_for(kept);
-    evict(collecting_, true, [this](Item& gone) {
-      leave_out(gone);
-      leave_out(collected_.try_emplace(gone.id, std::move(gone)).first->second);
+    evict(collecting_, true, [this](Item& evicted) {
+      leave_out(evicted);
+      leave_out(collected_.try_emplace(evicted.id, std::move(evicted)).first->second);
     });
     std::erase_if(kept, [this](const Id& id) { return collected_.contains(id); });
     budget_ = std::exchange(collecting_, MemoryBudget(memory_));
@@ -172,19 +172,19 @@ class WatchedSource final : public Source, private ObjectSink {
     const T* known = find_ ? find_(head) : nullptr;
     Changed<Item> change{known != nullptr ? known_item(head, *known) : item(head, object)};
     if (!admit(budget_, change.now)) leave_out(change.now);
-    evict(budget_, true, [&](Item& gone) {
-      leave_out(gone);
-      if (gone.id == change.now.id) {
-        change.now = std::move(gone);
+    evict(budget_, true, [&](Item& evicted) {
+      leave_out(evicted);
+      if (evicted.id == change.now.id) {
+        change.now = std::move(evicted);
       } else {
-        report(gone);
-        callbacks_.run(on_event_, Changed<Item>{std::move(gone)});
+        report(evicted);
+        callbacks_.run(on_event_, Changed<Item>{std::move(evicted)});
       }
     });
     report(change.now);
     problems_.end_round();
     callbacks_.run(on_event_, std::move(change));
-    look_for_room();
+    retry_for_room();
   }
   void removed(const ObjectHead& head) override {
     known_.erase({head.namespace_, head.name});
@@ -192,7 +192,7 @@ class WatchedSource final : public Source, private ObjectSink {
     problems_.forget(head);
     budget_.erase({head.namespace_, head.name});
     callbacks_.run(on_event_, Removed<Item>{{head.namespace_, head.name}});
-    look_for_room();
+    retry_for_room();
   }
 
   // Checks memory for values with a footprint. Without room the object stays known without its content.
@@ -215,20 +215,20 @@ class WatchedSource final : public Source, private ObjectSink {
           collected_.emplace(id, Item{id, "", "", MemoryAccounting<T>::left_out(*footprint)});
   }
   template <class Gone>
-  void evict(MemoryBudget& budget, bool final, Gone gone) {
+  void evict(MemoryBudget& budget, bool final, Gone evicted) {
     if constexpr (kIsAccounted) {
       for (auto& [name, footprint] : budget.evict(final)) {
         Item item{{std::move(name.first), std::move(name.second)},
                   "",
                   "",
                   MemoryAccounting<T>::left_out(footprint)};
-        gone(item);
+        evicted(item);
       }
     }
   }
   // Omitted objects may fit now; only a new list has their content.
-  void look_for_room() {
-    if (budget_.has_room_again()) engine_.list_again("room for omitted objects");
+  void retry_for_room() {
+    if (budget_.has_room_again()) engine_.relist_from_start("room for omitted objects");
   }
   // Returns the missing objects that are kept.
   std::vector<Id> kept_of(bool is_confirming) const {

@@ -102,7 +102,7 @@ void look_at_exposures(const Decision& decision, std::map<int32_t, Overruled>& o
     const HostDevice* device = in.inventory->find(id);
     if (row < 0 || device == nullptr) continue;
     for (const Asked& one : asked) {
-      if (!memory.answers[static_cast<size_t>(row) + one.column].says_yes()) continue;
+      if (!memory.answers[static_cast<size_t>(row) + one.column].is_true()) continue;
       const ExposurePolicy& own = policy_at(one.policy);
       if (device->type == hotplug::DeviceType::kVirtual && !own.include_virtual) continue;
       for (const policy::PersonaVerdict& persona : personas)

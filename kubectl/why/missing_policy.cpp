@@ -532,8 +532,8 @@ class Advising {
                           policy::SriovPolicy& edited, std::vector<Edit>& changes) {
     policy::ResourceFilter& open = edited.configs[0].filters[0];
     while (changes.size() <= kChangesMax) {
-      const policy::FilterAnswer answer = policy::ask_filter(open, device, {});
-      if (answer.says == policy::Says::kYes || !answer.field) return;
+      const policy::FilterMatch answer = policy::match_filter(open, device, {});
+      if (answer.match_result == policy::MatchResult::kYes || !answer.field) return;
       const auto set = set_of({edited}, {});
       const policy::Rule rule =
           policy::rule_of({.policy = 0, .config = 0, .filter = 0, .refusal = answer.field}, device, *set, {});
@@ -610,7 +610,7 @@ class Advising {
     hotplug::Inventory inventory;
     inventory.devices[device.id.text] = device;
     policy::HostDeviceView view(drivers_.exposure);
-    view.look_at(policy::facts_of(inventory.devices.begin()->second, inventory));
+    view.set_device(policy::facts_of(inventory.devices.begin()->second, inventory));
     cel::Evaluator evaluator;
     std::string out;
     for (const std::string& part : parts) {

@@ -117,7 +117,7 @@ class SriovDecision {
   VfMatcher matcher_;
   SriovEntries entries_;
   PreviousVfs previous_vfs_;
-  const Settling settling_;
+  const SettlingDevices settling_;
   DesiredPool pool_;
 };
 

@@ -38,7 +38,7 @@ struct LineWriter::Shared {
   const ReportLoss report_loss;
   const size_t bytes_max;
   std::mutex mutex;
-  std::condition_variable work_came, work_done;
+  std::condition_variable work_arrived, work_done;
   std::deque<Line> lines;
   size_t bytes = 0;   // of the lines that wait and of the one that is being written
   uint64_t lost = 0;  // since the last of them
@@ -50,7 +50,7 @@ struct LineWriter::Shared {
 // Returns the next line, or the report of lost ones; nullopt at the end.
 std::optional<LineWriter::Shared::Line> LineWriter::Shared::take() {
   std::unique_lock lock(mutex);
-  work_came.wait(lock, [this] { return is_closed || !lines.empty() || (lost > 0 && !is_refused); });
+  work_arrived.wait(lock, [this] { return is_closed || !lines.empty() || (lost > 0 && !is_refused); });
   if (is_closed) return std::nullopt;
   is_writing = true;
   if (lines.empty()) return Line{"", std::exchange(lost, 0)};
@@ -89,7 +89,7 @@ LineWriter::~LineWriter() {
   flush();
   const std::lock_guard lock(shared_->mutex);
   shared_->is_closed = true;
-  shared_->work_came.notify_all();
+  shared_->work_arrived.notify_all();
 }
 
 void LineWriter::put(std::string line) {
@@ -106,7 +106,7 @@ void LineWriter::put(std::string line) {
   shared.lost = 0;
   shared.bytes += next.size();
   shared.lines.push_back(std::move(next));
-  shared.work_came.notify_one();
+  shared.work_arrived.notify_one();
 }
 
 bool LineWriter::flush(std::chrono::milliseconds longest) {

@@ -48,10 +48,10 @@ std::string harmless(std::string_view bytes, std::string_view before_quote) {
 
 // A single word is printed unchanged; any other value is quoted.
 void append_value(std::string& out, std::string_view value) {
-  const bool word = !value.empty() && std::all_of(value.begin(), value.end(), [](char c) {
+  const bool is_plain = !value.empty() && std::all_of(value.begin(), value.end(), [](char c) {
     return c > ' ' && c < 0x7f && c != '"' && c != '\\' && c != '=';
   });
-  out += word && value.size() <= kValueBytesMax ? std::string(value) : '"' + harmless(value, "\\") + '"';
+  out += is_plain && value.size() <= kValueBytesMax ? std::string(value) : '"' + harmless(value, "\\") + '"';
 }
 
 std::string readable(std::string_view message, Fields fields) {

@@ -24,7 +24,7 @@ template <class T, class Key = std::string>
 class SharedMap {
   using Entry = std::pair<Key, std::shared_ptr<T>>;
   /// The type of look-up keys: a view of text, so that no std::string is created.
-  using Wanted = std::conditional_t<std::is_same_v<Key, std::string>, std::string_view, const Key&>;
+  using Lookup = std::conditional_t<std::is_same_v<Key, std::string>, std::string_view, const Key&>;
 
  public:
   /// Returns pairs of references by value, for `for (const auto& [key, value] : map)`. Therefore it is an
@@ -60,20 +60,20 @@ class SharedMap {
 
   /// Returns nullptr if absent. The object lives as long as a map holds it; the next change of this map may
   /// release it.
-  const T* find(Wanted key) const {
+  const T* find(Lookup key) const {
     const size_t at = place_of(key);
     return is_at(at, key) ? entries_[at].second.get() : nullptr;
   }
-  bool contains(Wanted key) const { return find(key) != nullptr; }
+  bool contains(Lookup key) const { return find(key) != nullptr; }
   /// REQUIRES: contains(key).
-  const T& at(Wanted key) const {
+  const T& at(Lookup key) const {
     const T* found = find(key);
     assert(found != nullptr);
     return *found;
   }
 
   /// For changes in this map only; copies a shared value. Use the const overload for reading.
-  T& at(Wanted key) {
+  T& at(Lookup key) {
     const size_t at = place_of(key);
     assert(is_at(at, key));
     return own(at);
@@ -86,7 +86,7 @@ class SharedMap {
                 ->second;
   }
   /// No effect if absent. Other maps keep the value.
-  void erase(Wanted key) {
+  void erase(Lookup key) {
     const size_t at = place_of(key);
     if (is_at(at, key)) entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(at));
   }
@@ -141,12 +141,12 @@ class SharedMap {
 
  private:
   // Returns the place of the first key that is not smaller than `key`.
-  size_t place_of(Wanted key) const {
+  size_t place_of(Lookup key) const {
     const auto at = std::lower_bound(entries_.begin(), entries_.end(), key,
-                                     [](const Entry& entry, Wanted wanted) { return entry.first < wanted; });
+                                     [](const Entry& entry, Lookup wanted) { return entry.first < wanted; });
     return static_cast<size_t>(at - entries_.begin());
   }
-  bool is_at(size_t place, Wanted key) const {
+  bool is_at(size_t place, Lookup key) const {
     return place < entries_.size() && entries_[place].first == key;
   }
   // Copies the value if another map holds it.

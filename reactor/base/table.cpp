@@ -19,8 +19,8 @@ constexpr Range kWide[] = {{0x1100, 0x115f},  {0x2e80, 0x303e},   {0x3041, 0xa4c
                            {0xac00, 0xd7a3},  {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff01, 0xff60},
                            {0xffe0, 0xffe6},  {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff},
                            {0x20000, 0x3fffd}};
-constexpr Range kUponOthers[] = {{0x300, 0x36f},   {0x483, 0x489},   {0x591, 0x5bd},  {0x64b, 0x65f},
-                                 {0x1ab0, 0x1aff}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}};
+constexpr Range kCombining[] = {{0x300, 0x36f},   {0x483, 0x489},   {0x591, 0x5bd},  {0x64b, 0x65f},
+                                {0x1ab0, 0x1aff}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}};
 
 template <size_t kCount>
 bool has(const Range (&ranges)[kCount], char32_t point) {
@@ -44,7 +44,7 @@ size_t columns_of(std::string_view text) {
   while (!text.empty()) {
     const size_t length = utf8_length(text);
     const char32_t point = length == 0 ? U'?' : code_point(text.substr(0, length));
-    columns += point < kUponOthers[0].first ? 1 : has(kUponOthers, point) ? 0 : has(kWide, point) ? 2 : 1;
+    columns += point < kCombining[0].first ? 1 : has(kCombining, point) ? 0 : has(kWide, point) ? 2 : 1;
     text.remove_prefix(std::max<size_t>(length, 1));
   }
   return columns;

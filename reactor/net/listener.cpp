@@ -73,7 +73,7 @@ class Accepting final : public Listener {
     auto poll = Poll::open(loop_, socket_.get(), [this](Poll::Ready) { accept_some(); });
     if (!poll) return Error(poll.error());
     poll_ = std::move(*poll);
-    look();
+    update_interest();
     return Unit{};
   }
 
@@ -96,27 +96,27 @@ class Accepting final : public Listener {
     explicit Lease(std::shared_ptr<Open> open_in) : open(std::move(open_in)) { ++open->count; }
     ~Lease() {
       --open->count;
-      if (open->owner != nullptr) open->owner->look();
+      if (open->owner != nullptr) open->owner->update_interest();
     }
     Lease(const Lease&) = delete;
     const std::shared_ptr<Open> open;
   };
 
   bool has_room() const { return open_->count < options_.connections_max; }
-  void look() { poll_->interest(!retry_ && (has_room() || options_.make_room), false); }
-  void look_later() {
+  void update_interest() { poll_->interest(!retry_ && (has_room() || options_.make_room), false); }
+  void schedule_retry() {
     retry_ = loop_.scheduler().after(kRetry, [this] {
       retry_.reset();
-      look();
+      update_interest();
     });
   }
 
   void accept_some() {
     // One place a turn: only of the first is it known that he waits.
-    if (!has_room() && !(options_.make_room && options_.make_room() && has_room())) look_later();
+    if (!has_room() && !(options_.make_room && options_.make_room() && has_room())) schedule_retry();
     for (int i = 0; i < kAcceptedATurn && has_room(); ++i)
       if (!accept_one()) break;
-    look();
+    update_interest();
   }
 
   // False: there is no more.
@@ -126,11 +126,11 @@ class Accepting final : public Listener {
     Descriptor socket(::accept4(socket_.get(), reinterpret_cast<sockaddr*>(&from.raw), &from.size,
                                 SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!socket) {
-      if (is_shortage(errno)) look_later();
+      if (is_shortage(errno)) schedule_retry();
       return errno == ECONNABORTED || errno == EINTR;
     }
     Peer peer = unix_name_.empty() ? Peer{address_text(from.raw), {}} : unix_peer(socket.get());
-    if (!unix_name_.empty() && !is_let_in(peer)) {
+    if (!unix_name_.empty() && !is_peer_allowed(peer)) {
       if (options_.on_refused) options_.on_refused(peer);
       return true;
     }
@@ -151,7 +151,7 @@ class Accepting final : public Listener {
             PeerCredentials{.pid = who.pid, .uid = who.uid, .gid = who.gid}};
   }
 
-  bool is_let_in(const Peer& peer) const {
+  bool is_peer_allowed(const Peer& peer) const {
     const auto& users = options_.users;
     return users.empty() ||
            (peer.credentials && std::find(users.begin(), users.end(), peer.credentials->uid) != users.end());

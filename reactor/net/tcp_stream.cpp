@@ -70,7 +70,7 @@ class TcpConnect final : public Connecting {
 
   std::string name() const { return endpoint_.host + ":" + std::to_string(endpoint_.port); }
   void look_up();
-  void looked_up(const std::shared_ptr<Lookup>& lookup);
+  void on_addresses(const std::shared_ptr<Lookup>& lookup);
   void try_next();
   void attempt_failed(Error error);
   void time_out();
@@ -100,18 +100,18 @@ void TcpConnect::look_up() {
   auto lookup =
       std::make_shared<Lookup>(Lookup{.host = endpoint_.host, .port = std::to_string(endpoint_.port)});
   lookup->resolve(AI_NUMERICHOST);  // an address needs no lookup and no thread
-  if (lookup->code == 0) return looked_up(lookup);
+  if (lookup->code == 0) return on_addresses(lookup);
   job_ = executor_.run(
       [lookup] { lookup->resolve(0); }, deadline_,
       [this, lookup](bool finished) {
         if (finished)
-          looked_up(lookup);
+          on_addresses(lookup);
         else
           finish(Error{Errc::kTimeout, "connect " + name() + ": the name lookup does not answer"});
       });
 }
 
-void TcpConnect::looked_up(const std::shared_ptr<Lookup>& lookup) {
+void TcpConnect::on_addresses(const std::shared_ptr<Lookup>& lookup) {
   if (lookup->code != 0 || lookup->addresses.empty()) {
     const bool unknown = lookup->code == EAI_NONAME || lookup->code == EAI_NODATA || lookup->code == 0;
     return finish(Error{unknown ? Errc::kNotFound : Errc::kIo,

@@ -75,10 +75,10 @@ int64_t seconds_of(const ASN1_TIME* time) {
 
 // whose: "client" or "server", for error texts.
 Result<TlsContext::Validity> load_identity(SSL_CTX* context, const std::string& cert_pem,
-                                           const std::string& key_pem, const std::string& whose) {
+                                           const std::string& key_pem, const std::string& owner) {
   if (cert_pem.empty() || key_pem.empty())
-    return Error{Errc::kInvalid, whose + " certificate and key are only of use together"};
-  auto chain = decode_certificates(cert_pem, whose + " certificate");
+    return Error{Errc::kInvalid, owner + " certificate and key are only of use together"};
+  auto chain = decode_certificates(cert_pem, owner + " certificate");
   if (!chain) return std::move(chain.error());
   const BioPtr in = reader(key_pem);
   const KeyPtr key(PEM_read_bio_PrivateKey(in.get(), nullptr, no_passphrase, nullptr));
@@ -86,15 +86,15 @@ Result<TlsContext::Validity> load_identity(SSL_CTX* context, const std::string& 
     const bool encrypted = key_pem.find("ENCRYPTED") != std::string::npos;
     const std::string reason = openssl_reason();
     return Error{Errc::kInvalid,
-                 whose + " key: " + (encrypted ? "it is encrypted; give it unencrypted" : reason)};
+                 owner + " key: " + (encrypted ? "it is encrypted; give it unencrypted" : reason)};
   }
   if (SSL_CTX_use_certificate(context, chain->front().get()) != 1)
-    return Error{Errc::kInvalid, whose + " certificate: " + openssl_reason()};
+    return Error{Errc::kInvalid, owner + " certificate: " + openssl_reason()};
   for (size_t i = 1; i < chain->size(); ++i) SSL_CTX_add1_chain_cert(context, (*chain)[i].get());
   if (X509_check_private_key(chain->front().get(), key.get()) != 1 ||
       SSL_CTX_use_PrivateKey(context, key.get()) != 1) {
     ERR_clear_error();
-    return Error{Errc::kInvalid, whose + " key does not belong to the " + whose + " certificate"};
+    return Error{Errc::kInvalid, owner + " key does not belong to the " + owner + " certificate"};
   }
   const X509* leaf = chain->front().get();
   return TlsContext::Validity{seconds_of(X509_get0_notBefore(leaf)), seconds_of(X509_get0_notAfter(leaf))};

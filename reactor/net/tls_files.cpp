@@ -49,33 +49,33 @@ struct TlsFiles::Reading {
       return std::move(made.error())
           .in("certificate " + in_quotes(paths.cert) + ", key " + in_quotes(paths.key));
     if (paths.client_ca.empty()) return Reading{*made, std::move(texts)};
-    const std::string whose = "authorities of clients: " + in_quotes(paths.client_ca);
-    if (anchors->empty()) return Error{Errc::kInvalid, whose + ": is empty"};
+    const std::string source = "authorities of clients: " + in_quotes(paths.client_ca);
+    if (anchors->empty()) return Error{Errc::kInvalid, source + ": is empty"};
     config.client_ca_pem = *anchors;
     made = TlsContext::make_server(config);
-    if (!made) return std::move(made.error()).in(whose);
+    if (!made) return std::move(made.error()).in(source);
     return Reading{*made, std::move(texts)};
   }
 };
 
 TlsFiles::TlsFiles(Needs needs, TlsFilePaths paths, std::vector<std::string> alpn, Events events)
     : needs_(std::move(needs)), paths_(std::move(paths)), alpn_(std::move(alpn)), events_(std::move(events)) {
-  if (auto opened = Inotify::open(needs_.loop, [this](const FileEvent&) { look_within(kTlsFilesSettle); }))
+  if (auto opened = Inotify::open(needs_.loop, [this](const FileEvent&) { schedule_reload(kTlsFilesQuiet); }))
     inotify_ = std::move(opened).value();
-  look_within(Millis{0});
+  schedule_reload(Millis{0});
 }
 
 TlsFiles::~TlsFiles() = default;
 
-void TlsFiles::look_within(Millis delay) {
+void TlsFiles::schedule_reload(Millis delay) {
   is_stale_ = true;
   const TimePoint at = needs_.scheduler.now() + delay;
   if (job_ || (soon_ && soon_at_ <= at)) return;
   soon_at_ = at;
-  soon_ = needs_.scheduler.after(delay, [this] { look(); });
+  soon_ = needs_.scheduler.after(delay, [this] { reload(); });
 }
 
-void TlsFiles::look() {
+void TlsFiles::reload() {
   const auto over = std::move(soon_);
   is_stale_ = false;
   // Before each read, because a folder may have been replaced.
@@ -89,7 +89,7 @@ void TlsFiles::look() {
                              [this, slot](bool finished) {
                                const auto done = std::move(job_);
                                const bool is_stale = is_stale_;
-                               look_within(is_stale ? kTlsFilesSettle : kTlsFilesLookEvery);
+                               schedule_reload(is_stale ? kTlsFilesQuiet : kTlsFilesInterval);
                                if (finished) return take(**slot);
                                refuse({Errc::kTimeout, "certificate " + in_quotes(paths_.cert) +
                                                            ": its files cannot be read in time"});
@@ -102,10 +102,10 @@ void TlsFiles::take(const Result<Reading>& reading) {
     if (auto why = why_not_now(*reading->context)) return refuse(*std::move(why));
   bad_.clear();
   bad_message_.forget();
-  if (!reading->context) return look_at_the_end();
+  if (!reading->context) return check_expiry();
   context_ = reading->context;
   texts_ = reading->texts;
-  look_within(kTlsFilesSettle);  // at its end
+  schedule_reload(kTlsFilesQuiet);  // at its end
   const CallbackGuard::Call running(callbacks_);
   events_.on_context(context_);
 }
@@ -123,15 +123,15 @@ std::optional<Error> TlsFiles::why_not_now(const TlsContext& found) const {
 
 // Two files are not replaced atomically: an error is reported if a second read confirms it.
 void TlsFiles::refuse(Error why) {
-  if (std::exchange(bad_, why.what) != why.what) return look_within(kTlsFilesLookAgain);
+  if (std::exchange(bad_, why.what) != why.what) return schedule_reload(kTlsFilesErrorDelay);
   why.what += context_ ? "; the previous one remains in use" : "; clients are not served until then";
   why.what += "; put a certificate and its key there that are valid now, as PEM";
-  if (!bad_message_.is_new(why.what)) return look_at_the_end();
+  if (!bad_message_.is_new(why.what)) return check_expiry();
   const CallbackGuard::Call running(callbacks_);
   events_.on_trouble(why);
 }
 
-void TlsFiles::look_at_the_end() {
+void TlsFiles::check_expiry() {
   if (!context_) return;
   const int64_t now = needs_.clock();
   const auto [begins, ends] = context_->validity();

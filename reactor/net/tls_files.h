@@ -26,9 +26,9 @@ struct TlsFilePaths {
 
 /// Certificate and key are two files: between two writes they do not match, which must neither be served nor
 /// reported. The times follow how cert-manager and the kubelet replace files, and are no options.
-constexpr Millis kTlsFilesSettle{200};       // from an event to the read
-constexpr Millis kTlsFilesLookAgain{2'000};  // an error is reported if it persists for this long
-constexpr Millis kTlsFilesLookEvery{
+constexpr Millis kTlsFilesQuiet{200};         // from an event to the read
+constexpr Millis kTlsFilesErrorDelay{2'000};  // an error is reported if it persists for this long
+constexpr Millis kTlsFilesInterval{
     60'000};  // for changes without an event: other file systems, a moved parent
 constexpr Millis kTlsFilesReadMax{10'000};  // of one read; then it is repeated
 constexpr int64_t kTlsEndIsNear =
@@ -68,8 +68,8 @@ class TlsFiles {
  private:
   struct Reading;
   // Schedules a read; the earlier of two due times counts. During a read, another one follows.
-  void look_within(Millis delay);
-  void look();
+  void schedule_reload(Millis delay);
+  void reload();
   void take(const Result<Reading>& reading);
   // Returns why the new certificate is not used: it is not valid now, and the present one is. If neither is,
   // the newer one is used.
@@ -77,7 +77,7 @@ class TlsFiles {
   // Stores the error; reports it if the next read has the same.
   void refuse(Error why);
   // Reports the expiry of the certificate in use.
-  void look_at_the_end();
+  void check_expiry();
 
   const Needs needs_;
   const TlsFilePaths paths_;

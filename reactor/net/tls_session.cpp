@@ -171,13 +171,13 @@ Result<Unit> TlsSession::set_name() {
   const std::string shown = in_quotes(server_name_);
   if (server_name_.empty() || server_name_.find('\0') != std::string::npos)
     return Error{Errc::kInvalid, "TLS: bad server name " + shown};
-  X509_VERIFY_PARAM* wanted = SSL_get0_param(raw_);
-  X509_VERIFY_PARAM_set_hostflags(wanted,
+  X509_VERIFY_PARAM* parameters = SSL_get0_param(raw_);
+  X509_VERIFY_PARAM_set_hostflags(parameters,
                                   X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
   const bool good =
       is_address(server_name_)  // an address is verified, but not sent as SNI (RFC 6066 section 3)
-          ? X509_VERIFY_PARAM_set1_ip_asc(wanted, server_name_.c_str()) == 1
-          : X509_VERIFY_PARAM_set1_host(wanted, server_name_.data(), server_name_.size()) == 1 &&
+          ? X509_VERIFY_PARAM_set1_ip_asc(parameters, server_name_.c_str()) == 1
+          : X509_VERIFY_PARAM_set1_host(parameters, server_name_.data(), server_name_.size()) == 1 &&
                 SSL_set_tlsext_host_name(raw_, server_name_.c_str()) == 1;
   if (good) return Unit{};
   ERR_clear_error();
@@ -213,7 +213,7 @@ Result<Unit> TlsSession::handshake() {
   established_ = true;
   if (!early_.empty())
     if (auto sent = write_now(std::exchange(early_, {})); !sent) return sent;
-  return close_asked_ ? close() : Result<Unit>(Unit{});
+  return close_requested_ ? close() : Result<Unit>(Unit{});
 }
 
 Result<Unit> TlsSession::read_all() {
@@ -235,7 +235,7 @@ Result<Unit> TlsSession::read_all() {
 
 Result<Unit> TlsSession::write(std::string_view plain) {
   if (failed_) return Error{Errc::kIo, "TLS: used after an error"};
-  if (close_asked_) return Error{Errc::kIo, "TLS: write after close"};
+  if (close_requested_) return Error{Errc::kIo, "TLS: write after close"};
   if (established_) return write_now(plain);
   early_ += plain;
   return Unit{};
@@ -253,7 +253,7 @@ Result<Unit> TlsSession::write_now(std::string_view plain) {
 }
 
 Result<Unit> TlsSession::close() {
-  close_asked_ = true;
+  close_requested_ = true;
   if (!established_ || failed_) return Unit{};
   ERR_clear_error();
   return SSL_shutdown(raw_) >= 0 ? Result<Unit>(Unit{}) : Result<Unit>(failure());
@@ -265,7 +265,7 @@ Result<Unit> TlsSession::end() {
 }
 
 std::string TlsSession::take_outgoing() { return std::exchange(pipe_->out, {}); }
-std::string TlsSession::take_plain() { return std::exchange(plain_, {}); }
+std::string TlsSession::take_plaintext() { return std::exchange(plain_, {}); }
 
 std::string TlsSession::alpn() const {
   const unsigned char* chosen = nullptr;

@@ -12,7 +12,7 @@ struct x509_store_ctx_st;
 
 namespace sliced::reactor::net {
 
-/// One connection. Feed the peer's bytes; after every call send take_outgoing(), and use take_plain().
+/// One connection. Feed the peer's bytes; after every call send take_outgoing(), and use take_plaintext().
 /// Errors: every error is final. kDenied if either side refuses a certificate. Texts name the cause:
 /// "certificate of CN = x has expired on ...", "certificate is for a, 10.0.0.1; not for c".
 class TlsSession {
@@ -26,7 +26,7 @@ class TlsSession {
   ~TlsSession();
   TlsSession(const TlsSession&) = delete;
 
-  /// Decrypts bytes from the peer, split anywhere. take_plain() then has at most as many bytes as were fed.
+  /// Decrypts bytes from the peer, split anywhere. take_plaintext() then has at most as many bytes as were fed.
   Result<Unit> feed(std::string_view from_peer);
   /// Plain bytes before the end of the handshake are sent after it.
   Result<Unit> write(std::string_view plain);
@@ -38,7 +38,7 @@ class TlsSession {
 
   /// Both remove the bytes from the session.
   std::string take_outgoing();
-  std::string take_plain();
+  std::string take_plaintext();
   bool established() const { return established_; }
   bool peer_closed() const { return peer_closed_; }  // close_notify was received
   std::string alpn() const;                          // chosen protocol; empty when none
@@ -63,7 +63,7 @@ class TlsSession {
   std::string plain_;
   bool established_ = false;
   bool peer_closed_ = false;
-  bool close_asked_ = false;
+  bool close_requested_ = false;
   bool failed_ = false;
 };
 

@@ -89,7 +89,7 @@ class TlsStream final : public ByteStream {
 
   void deliver() {
     if (paused_ || dead_) return;
-    if (const std::string plain = session_->take_plain(); !plain.empty()) {
+    if (const std::string plain = session_->take_plaintext(); !plain.empty()) {
       const auto events = events_;
       const CallbackGuard::Call running(callbacks_);
       if (events->on_data) events->on_data(plain);

@@ -26,7 +26,7 @@ Error from_errno() { return uv_error(-errno); }
 
 // Returns a hidden name beside the socket's file: watchers of such directories (the kubelet's) ignore hidden
 // files. The path must not exceed the limit of a socket's path.
-std::string hidden_beside(const std::string& path) {
+std::string hidden_sibling(const std::string& path) {
   uint32_t number = 0;
   (void)::getrandom(&number, sizeof number, GRND_NONBLOCK);
   const size_t slash = path.rfind('/');
@@ -71,7 +71,7 @@ Result<Unit> remove_stale(const std::string& path) {
   std::string aside;
   int refused = EEXIST;
   for (int i = 0; i < kNames && refused == EEXIST; ++i) {
-    aside = hidden_beside(path);
+    aside = hidden_sibling(path);
     // Never over another hidden name: where they are short, it may be the one that comes here next.
     const bool is_moved = ::renameat2(AT_FDCWD, path.c_str(), AT_FDCWD, aside.c_str(), RENAME_NOREPLACE) == 0;
     refused = is_moved ? 0 : errno;
@@ -93,10 +93,10 @@ Result<UnixFile::Bound> UnixFile::bind(const std::string& path, unsigned mode, i
   const auto checked = unix_address(path);
   if (!checked) return Error(checked.error());
   const bool is_abstract = path[0] == '\0';
-  std::string made = is_abstract ? path : hidden_beside(path);
+  std::string made = is_abstract ? path : hidden_sibling(path);
   auto socket = listening(made, mode, backlog);
   for (int i = 1; i < kNames && !is_abstract && !socket && socket.error().code == Errc::kBusy; ++i) {
-    made = hidden_beside(path);
+    made = hidden_sibling(path);
     socket = listening(made, mode, backlog);
   }
   if (!socket) return Error(socket.error());

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kReadBytes = 64 * 1024;
 // A peer may send the reason before it closes the connection: reading gets this long to find it.
-constexpr Millis kLastWords{20};
+constexpr Millis kReadRestWait{20};
 
 constexpr unsigned kKeepAliveSeconds = 30;  // libuv adds ten probes a second apart
 constexpr unsigned kUnackedMillisMax = 40'000;
@@ -112,7 +112,7 @@ void UvStream::on_written(uv_write_t* done, int status) noexcept {
   const std::unique_ptr<WriteRequest> request(reinterpret_cast<WriteRequest*>(done));
   const auto stream = request->stream.lock();
   if (!stream) return;
-  if (status != 0) return (*stream)->fail_later(status, kLastWords);
+  if (status != 0) return (*stream)->fail_later(status, kReadRestWait);
   if ((*stream)->unsent_bytes() != 0) return;
   const std::shared_ptr<StreamEvents> events = (*stream)->events_;
   if (!events->on_drained) return;

@@ -145,7 +145,7 @@ size_t evaluate_only(const policy::Inputs& inputs, const std::vector<cel::Progra
   cel::Evaluator evaluator;
   for (const auto& [id, device] : inputs.inventory->devices) {
     const policy::DeviceFacts facts = policy::facts_of(device, *inputs.inventory);
-    view.look_at(facts);
+    view.set_device(facts);
     for (const cel::Program& one : programs) taken += evaluator.select(one, view) == cel::Answer::Is::kTrue;
   }
   return taken;

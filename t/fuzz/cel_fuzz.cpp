@@ -205,7 +205,7 @@ FUZZ_TARGET(cel) {
   });
   static policy::HostDeviceView* const host = [] {
     auto* view = new policy::HostDeviceView("dra.networking");
-    view->look_at({host_device()});
+    view->set_device({host_device()});
     return view;
   }();
   check_selector(text, *host,

@@ -7,7 +7,7 @@
 namespace sliced::configured {
 namespace {
 
-constexpr Millis kFileEvery{1'000}, kFileReadMax{5'000};
+constexpr Millis kPollInterval{1'000}, kFileReadMax{5'000};
 
 }  // namespace
 
@@ -32,24 +32,24 @@ FileSign::FileSign(FileSignPorts ports, std::string path, std::string boot_id, O
       awaited_(escaped(path_) + ": not looked at yet") {}
 
 void FileSign::start() {
-  timer_ = ports_.scheduler.after(Millis{0}, [this] { look(); });
+  timer_ = ports_.scheduler.after(Millis{0}, [this] { poll(); });
 }
 
-void FileSign::look() {
+void FileSign::poll() {
   auto found = std::make_shared<Result<std::string>>(Error{Errc::kCanceled, ""});
   job_ = ports_.executor.run(
       [found, read = ports_.read, path = path_] { *found = read(path); }, kFileReadMax,
       [this, found](bool finished) {
         // A worker that was given up may still write there.
-        on_looked(finished ? *found : Result<std::string>(Error{Errc::kTimeout, "reading it hangs"}));
+        on_read(finished ? *found : Result<std::string>(Error{Errc::kTimeout, "reading it hangs"}));
       });
 }
 
-void FileSign::on_looked(const Result<std::string>& text) {
+void FileSign::on_read(const Result<std::string>& text) {
   const std::string fault = fault_of_file(text, boot_id_);
   is_seen_ = fault.empty();
   std::string awaited = is_seen_ ? "" : escaped(path_) + ": " + fault;
-  if (!is_seen_) timer_ = ports_.scheduler.after(kFileEvery, [this] { look(); });
+  if (!is_seen_) timer_ = ports_.scheduler.after(kPollInterval, [this] { poll(); });
   if (awaited == awaited_) return;
   awaited_ = std::move(awaited);
   if (is_seen_)

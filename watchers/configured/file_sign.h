@@ -40,8 +40,8 @@ class FileSign final : public Sign {
   const std::string& given_up() const override { return given_up_; }
 
  private:
-  void look();
-  void on_looked(const Result<std::string>& text);
+  void poll();
+  void on_read(const Result<std::string>& text);
 
   const FileSignPorts ports_;
   const std::string path_, boot_id_;

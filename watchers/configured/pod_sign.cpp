@@ -18,7 +18,7 @@ constexpr reactor::BackoffPolicy kTries{.initial = Millis{1'000},
                                         .cap = Millis{30'000},
                                         .jitter = 0.0,
                                         .reset_after = Millis{600'000}};
-constexpr Millis kLookEvery{30'000};
+constexpr Millis kCheckInterval{30'000};
 
 // With a UID the API server refuses it for another pod of the name (409).
 std::string encode_wait(const std::string& boot_id, const std::string& uid) {
@@ -60,10 +60,10 @@ PodSign::PodSign(kube::ClusterPorts ports, Settings settings, OnChange on_change
 PodSign::~PodSign() = default;
 
 void PodSign::start() {
-  timer_ = ports_.scheduler.after(Millis{0}, [this] { settings_.boot_id.empty() ? set() : recall(); });
+  timer_ = ports_.scheduler.after(Millis{0}, [this] { settings_.boot_id.empty() ? set() : read_own_pod(); });
 }
 
-void PodSign::recall() {
+void PodSign::read_own_pod() {
   call_ = ports_.cluster.get(
       {kube::kPods, settings_.namespace_, settings_.pod},
       {.on_done =
@@ -73,10 +73,11 @@ void PodSign::recall() {
              if (!replaced_.empty()) return give_up(replaced_);
              if (found && found->waits && found->boot_id == settings_.boot_id) return begin_wait();
              if (found && found->boot_id == settings_.boot_id)
-               return see("it was released earlier in this boot");
+               return mark_seen("it was released earlier in this boot");
              set();
            },
-       .on_failure = [this](const kube::Failure& failure) { try_again(failure, "read", &PodSign::recall); }});
+       .on_failure =
+           [this](const kube::Failure& failure) { try_again(failure, "read", &PodSign::read_own_pod); }});
 }
 
 void PodSign::set() {
@@ -134,7 +135,7 @@ void PodSign::begin_wait() {
   watcher_ = std::make_unique<Watcher>(ports_, std::move(scope), decode_pod_wait,
                                        [this](const auto& event) { on_event(event); });
   watcher_->start();
-  look_after(kLookEvery);
+  schedule_check(kCheckInterval);
   await(pod() + " has the annotation " + std::string(kWaitAnnotation) +
         ", which who configures this node removes");
 }
@@ -142,22 +143,22 @@ void PodSign::begin_wait() {
 void PodSign::on_event(const SourceEvent<Watcher::Item>& event) {
   const auto may_be_over = [](const Watcher::Item& item) { return !item.value || !item.value->waits; };
   if (const auto* changed = std::get_if<Changed<Watcher::Item>>(&event)) {
-    if (may_be_over(changed->now)) look();
+    if (may_be_over(changed->now)) check_pod();
   } else if (const auto* list = std::get_if<Relisted<Watcher::Item>>(&event)) {
-    if (std::ranges::any_of(list->all, may_be_over)) look();
+    if (std::ranges::any_of(list->all, may_be_over)) check_pod();
   }
 }
 
-void PodSign::look() {
+void PodSign::check_pod() {
   if (call_) {
-    looks_again_ = true;
+    must_recheck_ = true;
     return;
   }
   timer_.reset();
-  call_ =
-      ports_.cluster.get({kube::kPods, settings_.namespace_, settings_.pod},
-                         {.on_done = [this](std::string_view object) { on_looked(own(object)); },
-                          .on_failure = [this](const kube::Failure& failure) { on_look_failed(failure); }});
+  call_ = ports_.cluster.get(
+      {kube::kPods, settings_.namespace_, settings_.pod},
+      {.on_done = [this](std::string_view object) { on_pod_read(own(object)); },
+       .on_failure = [this](const kube::Failure& failure) { on_pod_read_failed(failure); }});
 }
 
 Result<PodWait> PodSign::own(std::string_view object) {
@@ -174,34 +175,34 @@ Result<PodWait> PodSign::own(std::string_view object) {
   return found;
 }
 
-void PodSign::on_looked(const Result<PodWait>& found) {
+void PodSign::on_pod_read(const Result<PodWait>& found) {
   call_.reset();
   failed_ = 0;
   backoff_.reset();
   if (!replaced_.empty()) return give_up(replaced_);
-  if (found && !found->waits) return see("the annotation is gone");
+  if (found && !found->waits) return mark_seen("the annotation is gone");
   if (!found) ports_.log.warning("own pod invalid: reading it again", {{"why", found.error().what}});
-  look_after(std::exchange(looks_again_, false) ? Millis{0} : kLookEvery);
+  schedule_check(std::exchange(must_recheck_, false) ? Millis{0} : kCheckInterval);
 }
 
 // A failed read does not release the pod.
-void PodSign::on_look_failed(const kube::Failure& failure) {
+void PodSign::on_pod_read_failed(const kube::Failure& failure) {
   call_.reset();
-  looks_again_ = false;
+  must_recheck_ = false;
   const std::string why = pod() + ": cannot read it: " + failure.what + remedy(failure, "get");
   failed_ = failure.code == Errc::kDenied ? failed_ + 1 : 0;
   if (settings_.tries_max != 0 && failed_ >= settings_.tries_max)
     return give_up(why + "; given up after " + std::to_string(failed_) + " tries");
   ports_.log.warning("own pod cannot be read: still waiting for the configuration", {{"why", why}});
-  look_after(std::max(backoff_.next(ports_.scheduler.now()), failure.retry_after.value_or(Millis{0})));
+  schedule_check(std::max(backoff_.next(ports_.scheduler.now()), failure.retry_after.value_or(Millis{0})));
   await(why);
 }
 
-void PodSign::look_after(Millis delay) {
-  timer_ = ports_.scheduler.after(delay, [this] { look(); });
+void PodSign::schedule_check(Millis delay) {
+  timer_ = ports_.scheduler.after(delay, [this] { check_pod(); });
 }
 
-void PodSign::see(std::string_view why) {
+void PodSign::mark_seen(std::string_view why) {
   is_seen_ = true;
   ports_.log.info("node configured", {{"pod", settings_.namespace_ + "/" + settings_.pod}, {"why", why}});
   await("");

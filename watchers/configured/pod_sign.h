@@ -66,21 +66,21 @@ class PodSign final : public Sign {
   using Watcher = watchers::WatchedSource<PodWait>;
 
   // Reads whether it has waited in this boot.
-  void recall();
+  void read_own_pod();
   void set();
   // Schedules the next attempt of a failed step, or ends the attempts.
   void try_again(const kube::Failure& failure, std::string_view step, void (PodSign::*again)());
   void begin_wait();
   void on_event(const SourceEvent<Watcher::Item>& event);
   // Reads now, or after the running read.
-  void look();
+  void check_pod();
   // Returns the pod of an answer; an error for another object.
   Result<PodWait> own(std::string_view object);
   void on_set(std::string_view object);
-  void on_looked(const Result<PodWait>& found);
-  void on_look_failed(const kube::Failure& failure);
-  void look_after(Millis delay);
-  void see(std::string_view why);
+  void on_pod_read(const Result<PodWait>& found);
+  void on_pod_read_failed(const kube::Failure& failure);
+  void schedule_check(Millis delay);
+  void mark_seen(std::string_view why);
   void give_up(std::string why);
   void await(std::string what);
   std::string pod() const { return "pod " + settings_.namespace_ + "/" + settings_.pod; }
@@ -92,7 +92,7 @@ class PodSign final : public Sign {
   CallbackGuard callbacks_{"PodSign"};
   reactor::Backoff backoff_;
   int failed_ = 0;  // consecutive failures of the present step
-  bool is_seen_ = false, looks_again_ = false;
+  bool is_seen_ = false, must_recheck_ = false;
   std::string awaited_, given_up_;
   std::string uid_;       // of this pod; "" if unknown
   std::string replaced_;  // why the pod of this name is a different one; "" if not known to be

@@ -22,8 +22,8 @@ std::string encode_release() {
   return kube::encode_json(patch);
 }
 
-bool has_labels(const kube::ObjectMeta& meta, const kube::Labels& wanted) {
-  return std::ranges::all_of(wanted, [&](const auto& label) {
+bool has_labels(const kube::ObjectMeta& meta, const kube::Labels& required) {
+  return std::ranges::all_of(required, [&](const auto& label) {
     const auto at = meta.labels.find(label.first);
     return at != meta.labels.end() && at->second == label.second;
   });
@@ -32,27 +32,30 @@ bool has_labels(const kube::ObjectMeta& meta, const kube::Labels& wanted) {
 }  // namespace
 
 Release::Release(kube::Cluster& cluster, WaitingPods which, std::function<void(Released)> on_done)
-    : cluster_(cluster), which_(std::move(which)), on_done_(std::move(on_done)) {
-  call_ = cluster_.list({.scope = {kube::kPods, which_.namespace_, "spec.nodeName=" + which_.node, false}},
-                        {.on_item = [this](std::string_view object) { on_pod(object); },
-                         .on_done = [this](const std::string&) { next(); },
-                         .on_failure =
-                             [this](const kube::Failure& failure) {
-                               waiting_.clear();
-                               fail("pods of namespace " + which_.namespace_ + " on node " + which_.node,
-                                    failure, "list");
-                               next();
-                             }});
+    : cluster_(cluster), selection_(std::move(which)), on_done_(std::move(on_done)) {
+  call_ = cluster_.list(
+      {.scope = {kube::kPods, selection_.namespace_, "spec.nodeName=" + selection_.node, false}},
+      {.on_item = [this](std::string_view object) { on_pod(object); },
+       .on_done = [this](const std::string&) { next(); },
+       .on_failure =
+           [this](const kube::Failure& failure) {
+             waiting_.clear();
+             fail("pods of namespace " + selection_.namespace_ + " on node " + selection_.node, failure,
+                  "list");
+             next();
+           }});
 }
 
 void Release::on_pod(std::string_view object) {
   const auto json = kube::decode_json(object);
   const auto meta = json ? kube::decode_object_meta(*json) : Result<kube::ObjectMeta>(json.error());
   if (!meta) return released_.problems.push_back("a pod that cannot be understood: " + meta.error().what);
-  if (!meta->annotations.contains(std::string(kWaitAnnotation)) || !has_labels(*meta, which_.labels)) return;
+  if (!meta->annotations.contains(std::string(kWaitAnnotation)) || !has_labels(*meta, selection_.labels))
+    return;
   // Other nodes may not be configured.
   const Json* spec = json->find("spec");
-  if (spec == nullptr || spec->text("nodeName") != which_.node || meta->namespace_ != which_.namespace_)
+  if (spec == nullptr || spec->text("nodeName") != selection_.node ||
+      meta->namespace_ != selection_.namespace_)
     return;
   waiting_.push_back(meta->name);
 }
@@ -63,7 +66,7 @@ void Release::next() {
   waiting_.pop_front();
   call_ = cluster_.write({.verb = kube::Verb::kMerge,
                           .resource = kube::kPods,
-                          .namespace_ = which_.namespace_,
+                          .namespace_ = selection_.namespace_,
                           .name = pod,
                           .body = encode_release(),
                           .field_manager = "sliced"},
@@ -75,7 +78,7 @@ void Release::next() {
                           .on_failure =
                               [this, pod](const kube::Failure& failure) {
                                 if (failure.code != Errc::kNotFound)
-                                  fail("pod " + which_.namespace_ + "/" + pod, failure, "patch");
+                                  fail("pod " + selection_.namespace_ + "/" + pod, failure, "patch");
                                 next();
                               }});
 }
@@ -84,7 +87,8 @@ void Release::fail(const std::string& what, const kube::Failure& failure, std::s
   released_.problems.push_back(what + ": cannot " + std::string(verb) + ": " + failure.what +
                                (failure.code == Errc::kDenied
                                     ? "; grant " + std::string(verb) + " on pods in namespace " +
-                                          which_.namespace_ + " to this account (docs/externally-managed.md)"
+                                          selection_.namespace_ +
+                                          " to this account (docs/externally-managed.md)"
                                     : ""));
 }
 

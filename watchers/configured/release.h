@@ -44,7 +44,7 @@ class Release {
   void fail(const std::string& what, const kube::Failure& failure, std::string_view verb);
 
   kube::Cluster& cluster_;
-  const WaitingPods which_;
+  const WaitingPods selection_;
   const std::function<void(Released)> on_done_;
   CallbackGuard callbacks_{"Release"};
   std::deque<std::string> waiting_;

@@ -228,31 +228,31 @@ TEST_F(NetnsLinksTest, ReadsDefaultRoutesFromTheKernel) {
   links.add_veth("one0", "two0");
   links.up("one0");
   links.up("two0");
-  const auto before = ask_route_links();
+  const auto before = query_route_links();
   ASSERT_TRUE(before) << before.error().what;
   EXPECT_EQ(*before, RouteLinks{});
   links.default_route("one0");
   const int one = static_cast<int>(::if_nametoindex("one0"));
-  EXPECT_EQ(*ask_route_links(), (RouteLinks{{one}, {}}));
+  EXPECT_EQ(*query_route_links(), (RouteLinks{{one}, {}}));
   ASSERT_EQ(std::system("ip route del default && ip route add default dev one0 proto dhcp"), 0);
-  EXPECT_EQ(*ask_route_links(), (RouteLinks{{one}, {}, {one}}));
+  EXPECT_EQ(*query_route_links(), (RouteLinks{{one}, {}, {one}}));
   links.remove("one0");
 }
 
 TEST_F(NetnsLinksTest, ReadsPropertiesFromTheKernel) {
   links.add_veth("one0", "two0");
   const int one = static_cast<int>(::if_nametoindex("one0"));
-  EXPECT_TRUE(ask_link_properties(one)->alternative_names.empty());
+  EXPECT_TRUE(query_link_properties(one)->alternative_names.empty());
   ASSERT_EQ(std::system("ip link property add dev one0 altname first-long-name altname second"), 0);
-  EXPECT_EQ(ask_link_properties(one)->alternative_names,
+  EXPECT_EQ(query_link_properties(one)->alternative_names,
             (std::vector<std::string>{"first-long-name", "second"}));
   // Before Linux 6.15 the kernel does not report it.
-  EXPECT_NE(ask_link_properties(one)->is_netns_immutable, true);
+  EXPECT_NE(query_link_properties(one)->is_netns_immutable, true);
   ASSERT_EQ(std::system("ip link add br7 type bridge"), 0);
-  EXPECT_NE(ask_link_properties(static_cast<int>(::if_nametoindex("br7")))->is_netns_immutable, false);
+  EXPECT_NE(query_link_properties(static_cast<int>(::if_nametoindex("br7")))->is_netns_immutable, false);
   links.remove("br7");
   links.remove("one0");
-  EXPECT_EQ(*ask_link_properties(one), LinkProperties()) << "it is gone";
+  EXPECT_EQ(*query_link_properties(one), LinkProperties()) << "it is gone";
 }
 
 // A pod with CAP_NET_ADMIN may give an interface all of them.
@@ -266,7 +266,7 @@ TEST_F(NetnsLinksTest, ReadsAsManyAlternativeNamesAsTheKernelAllows) {
       batch << "link property add dev one0 altname n" << 1'000 + i << std::string(119, 'x') << "\n";
   }
   ASSERT_EQ(std::system(("ip -batch " + file).c_str()), 0);
-  const auto properties = ask_link_properties(static_cast<int>(::if_nametoindex("one0")));
+  const auto properties = query_link_properties(static_cast<int>(::if_nametoindex("one0")));
   ASSERT_TRUE(properties.ok()) << properties.error().what;
   EXPECT_EQ(properties->alternative_names.size(), static_cast<size_t>(kNames));
   links.remove("one0");
@@ -372,7 +372,7 @@ TEST_F(NetnsLinksTest, FindsIndirectDefaultRoutes) {
   };
   for (const auto& step : steps) {
     run_ip(step.command);
-    const auto asked = ask_route_links();
+    const auto asked = query_route_links();
     ASSERT_TRUE(asked) << asked.error().what;
     const auto is_said = [&](const char* name, const std::string& use) {
       const int link = static_cast<int>(::if_nametoindex(name));

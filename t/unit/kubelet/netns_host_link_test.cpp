@@ -243,7 +243,7 @@ TEST(NetnsHostLink, RestoresNamesInASandboxBeforeDel) {
 TEST(NetnsHostLink, TheKernelReportsImmovableInterfaces) {
   ip("link add fixed0 type bridge");
   ip("link add free0 type veth peer name free1");
-  const bool is_reported = hotplug::ask_link_properties(static_cast<int>(::if_nametoindex("fixed0")))
+  const bool is_reported = hotplug::query_link_properties(static_cast<int>(::if_nametoindex("fixed0")))
                                ->is_netns_immutable.has_value();  // since Linux 6.15
   const auto links = read_links(kOwnNamespace);
   ASSERT_TRUE(links.ok());

@@ -256,7 +256,7 @@ TEST_F(MacAttemptsTest, RetriesALostAddressAfterADelay) {
   enforce(kNone);
   now += 1s;
   EXPECT_FALSE(is_due()) << "who takes it away may do so each time";
-  EXPECT_EQ(attempts.next(), TimePoint{1h} + MacAttempts::kAgainAfter);
+  EXPECT_EQ(attempts.next(), TimePoint{1h} + MacAttempts::kRetryAfter);
   now = *attempts.next();
   EXPECT_TRUE(is_due());
   attempts.begin(kVf, now);
@@ -267,7 +267,7 @@ TEST_F(MacAttemptsTest, RetriesALostAddressAfterADelay) {
 TEST_F(MacAttemptsTest, ReturnsTheAddressThatWasSet) {
   attempts.begin(kVf, now);
   attempts.has(kVf);
-  now += MacAttempts::kAgainAfter;
+  now += MacAttempts::kRetryAfter;
   EXPECT_TRUE(is_due()) << "it was set, and is lost before the host was read";
 }
 

@@ -38,7 +38,7 @@ struct ExposurePoolsTest : testing::Test {
     EntryMemory memory;
     Deciding deciding{in, resolutions, same, gates, now, out, memory};
     const std::map<std::string, std::string> links;
-    const Settling settling(in);
+    const SettlingDevices settling(in);
     ExposurePools(deciding, links, settling, std::move(candidates)).finish();
   }
   const DesiredPool* pool(const std::string& name = kPool) const {

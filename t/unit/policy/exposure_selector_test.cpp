@@ -24,7 +24,7 @@ Selection select(const std::string& expression, const HostDevice& device) {
   const auto program = compile_selector(expression, "dra.networking");
   if (!program) return {cel::Answer::Is::kError, "refused: " + program.error().what};
   HostDeviceView view("dra.networking");
-  view.look_at({device});
+  view.set_device({device});
   cel::Evaluator evaluator;
   const auto is = evaluator.select(*program, view);
   return {is, evaluator.error_text(*program)};
@@ -77,7 +77,7 @@ TEST(HostSelector, InterfaceNamesEqualAlternativeNames) {
     EXPECT_TRUE(program) << expression << ": " << program.error().what;
     if (!program) return false;
     HostDeviceView view("dra.networking");
-    view.look_at(facts_of(*inventory.find(id), inventory));
+    view.set_device(facts_of(*inventory.find(id), inventory));
     cel::Evaluator evaluator;
     const auto is = evaluator.select(*program, view);
     EXPECT_NE(is, cel::Answer::Is::kError) << evaluator.error_text(*program);

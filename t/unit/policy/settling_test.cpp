@@ -88,20 +88,20 @@ TEST(Settling, KeepsOnlyAttributes) {
   kube::Device was{.name = "eth1", .attributes = {{"a/b", int64_t{0}}}};
   in.before = std::make_shared<const DesiredPools>(
       DesiredPools{{kDriver, {{.driver = kDriver, .name = "n1/net", .devices = {was}}}}});
-  const Settling settling(in);
+  const SettlingDevices settling(in);
   const hotplug::HostDevice eth1{.id = {"eth1"}}, eth2{.id = {"eth2"}};
   const auto kept = [&](const hotplug::HostDevice& device, const std::string& pool) {
     kube::Device now{.name = "eth1", .attributes = {{"a/b", int64_t{7}}}};
     now.consumes_counters = {{"pf", {{"slots", kube::Quantity(1)}}}};
-    const kube::DevicePtr kept = settling.as_it_was(device, pool, now);
+    const kube::DevicePtr kept = settling.as_published_before(device, pool, now);
     EXPECT_EQ(kept->consumes_counters.size(), 1u) << "what it takes is of now";
     return std::get<int64_t>(kept->attributes.at("a/b"));
   };
   EXPECT_EQ(kept(eth1, "n1/net"), 0);
   EXPECT_EQ(kept(eth2, "n1/net"), 7) << "it is not in motion";
   EXPECT_EQ(kept(eth1, "n1/0000-3b-00-0"), 7) << "what was not there has nothing to keep";
-  EXPECT_TRUE(settling.was_there("n1/net", "eth1"));
-  EXPECT_FALSE(settling.was_there("n1/net", "eth2"));
+  EXPECT_TRUE(settling.was_published("n1/net", "eth1"));
+  EXPECT_FALSE(settling.was_published("n1/net", "eth2"));
 }
 
 }  // namespace settling_test

@@ -44,7 +44,7 @@ struct EvidenceTest : testing::Test {
   }
   void look(bool at_once = true) {
     looks.clear();
-    evidence.look_at_pods(at_once);
+    evidence.read_pods(at_once);
     scheduler.advance(1min);
   }
   policy::Allocations all_of(const std::vector<std::string>& claims) const {
@@ -56,19 +56,20 @@ struct EvidenceTest : testing::Test {
   fake::FakeScheduler scheduler;
   fake::FakeCluster cluster{scheduler};
   fake::MemoryLog log;
-  std::vector<std::pair<policy::Allocations, Evidence::Look>> looks;
+  std::vector<std::pair<policy::Allocations, EvidenceSource::Coverage>> looks;
   std::vector<Millis> turns;
   policy::ClaimNames claims;
   size_t lists = 0;
   std::vector<std::string> failures;
-  Evidence evidence{
+  EvidenceSource evidence{
       {cluster, scheduler, log, [] { return 0.5; }},
       {"dra.networking"},
       "node-a",
       {.on_turn = [this](Millis wait) { turns.push_back(wait); },
-       .on_pods = [this](
-                      const policy::PodClaims& seen,
-                      Evidence::Look how) { looks.emplace_back(seen.allocated, how), claims = seen.claims; },
+       .on_pods =
+           [this](const policy::PodClaims& seen, EvidenceSource::Coverage how) {
+             looks.emplace_back(seen.allocated, how), claims = seen.claims;
+           },
        .on_list = [this](const policy::ClaimList& list) { ++lists, claims = list.claims; },
        .on_failure = [this](const kube::Failure& failure) { failures.push_back(failure.what); }}};
 };
@@ -78,12 +79,12 @@ TEST_F(EvidenceTest, APollReadsClaimsOfPodsAndListsNone) {
   for (const char* claim : {"a", "b", "gone"}) put_pod(claim);
   look();
   ASSERT_EQ(looks.size(), 1u);
-  EXPECT_EQ(looks[0], std::pair(all_of({"a", "b"}), Evidence::Look::kWhole));
+  EXPECT_EQ(looks[0], std::pair(all_of({"a", "b"}), EvidenceSource::Coverage::kWhole));
   EXPECT_EQ(cluster.count("get", "resourceclaims"), 3u);
   EXPECT_EQ(cluster.count("list", "resourceclaims") + cluster.count("list", "nodes"), 0u);
   look(false);
   ASSERT_EQ(looks.size(), 1u);
-  EXPECT_EQ(looks[0], std::pair(all_of({"a", "b"}), Evidence::Look::kWhole));
+  EXPECT_EQ(looks[0], std::pair(all_of({"a", "b"}), EvidenceSource::Coverage::kWhole));
   EXPECT_EQ(cluster.count("list", "nodes"), 1u);
   EXPECT_EQ(log.all(), "");
 }
@@ -132,14 +133,15 @@ TEST_F(EvidenceTest, ReportsClaimsThatAPollMissed) {
     const char *verb, *plural;
     Errc code;
     int status;
-    Evidence::Look how;
+    EvidenceSource::Coverage how;
     std::vector<std::string> found;
-  } rows[] = {{"list", "pods", Errc::kDenied, 403, Evidence::Look::kDenied, {}},
-              {"list", "pods", Errc::kBusy, 429, Evidence::Look::kFailed, {}},
-              {"get", "resourceclaims", Errc::kDenied, 403, Evidence::Look::kDenied, {"claim-1000"}},
-              {"get", "resourceclaims", Errc::kIo, 0, Evidence::Look::kFailed, {"claim-1000"}},
-              // Without a Status it is a load balancer's.
-              {"get", "resourceclaims", Errc::kNotFound, 404, Evidence::Look::kFailed, {"claim-1000"}}};
+  } rows[] = {
+      {"list", "pods", Errc::kDenied, 403, EvidenceSource::Coverage::kDenied, {}},
+      {"list", "pods", Errc::kBusy, 429, EvidenceSource::Coverage::kFailed, {}},
+      {"get", "resourceclaims", Errc::kDenied, 403, EvidenceSource::Coverage::kDenied, {"claim-1000"}},
+      {"get", "resourceclaims", Errc::kIo, 0, EvidenceSource::Coverage::kFailed, {"claim-1000"}},
+      // Without a Status it is a load balancer's.
+      {"get", "resourceclaims", Errc::kNotFound, 404, EvidenceSource::Coverage::kFailed, {"claim-1000"}}};
   for (const auto& row : rows) {
     SCOPED_TRACE(std::string(row.verb) + " " + std::to_string(row.status));
     size_t asked = 0;
@@ -209,9 +211,10 @@ struct LyingCluster final : kube::Cluster {
 TEST_F(EvidenceTest, AbandonsAListThatNeverEnds) {
   LyingCluster liar(cluster, scheduler);
   liar.is_endless = true;
-  Evidence asking({liar, scheduler, log, [] { return 0.5; }}, {"dra.networking"}, "node-a",
-                  {.on_list = [this](const policy::ClaimList&) { ++lists; },
-                   .on_failure = [this](const kube::Failure& failure) { failures.push_back(failure.what); }});
+  EvidenceSource asking(
+      {liar, scheduler, log, [] { return 0.5; }}, {"dra.networking"}, "node-a",
+      {.on_list = [this](const policy::ClaimList&) { ++lists; },
+       .on_failure = [this](const kube::Failure& failure) { failures.push_back(failure.what); }});
   asking.list_claims();
   scheduler.advance(1h);
   ASSERT_EQ(failures.size(), 1u);
@@ -227,8 +230,8 @@ TEST_F(EvidenceTest, ReadsALongListAtGrowingIntervals) {
     LyingCluster liar(cluster, scheduler);
     liar.is_endless = true;
     liar.remaining = count;
-    Evidence asking({liar, scheduler, log, [] { return 0.0; }}, {"dra.networking"}, "node-a",
-                    {.on_failure = [](const kube::Failure&) {}});
+    EvidenceSource asking({liar, scheduler, log, [] { return 0.0; }}, {"dra.networking"}, "node-a",
+                          {.on_failure = [](const kube::Failure&) {}});
     asking.list_claims();
     scheduler.advance(1min);
     EXPECT_LE(liar.lists, 12u) << "empty pages";
@@ -244,8 +247,8 @@ TEST_F(EvidenceTest, IgnoresImpossibleCounts) {
     LyingCluster liar(cluster, scheduler);
     liar.remaining = count;
     size_t ended = 0;
-    Evidence asking({liar, scheduler, log, [] { return 0.5; }}, {"dra.networking"}, "node-a",
-                    {.on_list = [&](const policy::ClaimList&) { ++ended; }});
+    EvidenceSource asking({liar, scheduler, log, [] { return 0.5; }}, {"dra.networking"}, "node-a",
+                          {.on_list = [&](const policy::ClaimList&) { ++ended; }});
     asking.list_claims();
     scheduler.advance(48h);
     EXPECT_EQ(ended, 1u) << count;

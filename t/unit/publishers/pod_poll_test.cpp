@@ -10,7 +10,7 @@ namespace sliced::publishers {
 namespace {
 
 using namespace std::chrono_literals;
-using Look = Evidence::Look;
+using Coverage = EvidenceSource::Coverage;
 
 struct PodPollTest : testing::Test {
   fake::FakeScheduler scheduler;
@@ -19,7 +19,7 @@ struct PodPollTest : testing::Test {
 };
 
 TEST_F(PodPollTest, DoesNotWaitForAPollThatCannotHelp) {
-  look.want();
+  look.request();
   look.begin();
   EXPECT_FALSE(look.is_due() || look.is_begun() || look.is_awaited(true));
   scheduler.advance(1min);
@@ -30,14 +30,14 @@ TEST_F(PodPollTest, IsDueOnceAnEntryWaitsForIt) {
   look.open();
   EXPECT_FALSE(look.is_due());
   EXPECT_TRUE(look.is_awaited(false)) << "so that a decision finds out whether anything does";
-  EXPECT_TRUE(look.want());
-  EXPECT_FALSE(look.want()) << "the first time only";
+  EXPECT_TRUE(look.request());
+  EXPECT_FALSE(look.request()) << "the first time only";
   EXPECT_TRUE(look.is_due());
 }
 
 TEST_F(PodPollTest, WaitsBrieflyWithoutExposurePolicies) {
   look.open();
-  look.want();
+  look.request();
   look.begin();
   scheduler.advance(PodPoll::kMax - 1ms);
   EXPECT_TRUE(look.is_begun() && look.is_awaited(false));
@@ -52,7 +52,7 @@ TEST_F(PodPollTest, WaitsBrieflyWithoutExposurePolicies) {
 // Red when VFs are offered before a node of a large cluster has had its turn.
 TEST_F(PodPollTest, WaitsForItsTurn) {
   look.open();
-  look.want();
+  look.request();
   look.begin();
   scheduler.advance(1s);
   look.postpone(100s);
@@ -69,10 +69,10 @@ TEST_F(PodPollTest, WaitsForItsTurn) {
 // Red when a look that fails again and again keeps VFs waiting.
 TEST_F(PodPollTest, WaitsOnlyForItsFirstTurn) {
   look.open();
-  look.want();
+  look.request();
   look.begin();
   look.postpone(1s);
-  look.end(Look::kFailed);
+  look.end(Coverage::kFailed);
   scheduler.advance(PodPoll::kMax);
   look.postpone(100s);
   scheduler.advance(1s);
@@ -80,12 +80,12 @@ TEST_F(PodPollTest, WaitsOnlyForItsFirstTurn) {
 }
 
 TEST_F(PodPollTest, EndsWhenItIsCompleteOrImpossible) {
-  for (const Look how : {Look::kWhole, Look::kDenied}) {
+  for (const Coverage how : {Coverage::kWhole, Coverage::kDenied}) {
     look.open();
-    look.want();
+    look.request();
     look.begin();
     look.end(how);
-    EXPECT_FALSE(look.is_wanted() || look.is_awaited(true));
+    EXPECT_FALSE(look.is_requested() || look.is_awaited(true));
     scheduler.advance(1min);
     EXPECT_EQ(late, 0);
   }
@@ -93,11 +93,11 @@ TEST_F(PodPollTest, EndsWhenItIsCompleteOrImpossible) {
 
 TEST_F(PodPollTest, RetriesAtGrowingIntervals) {
   look.open();
-  look.want();
+  look.request();
   look.begin();
   Millis before{0};
   for (int i = 1; i < PodPoll::kFailuresMax; ++i) {
-    look.end(Look::kFailed);
+    look.end(Coverage::kFailed);
     EXPECT_FALSE(look.is_due());
     const TimePoint since = scheduler.now();
     for (int waited = 0; waited < 1'000 && due < i; ++waited) scheduler.advance(100ms);
@@ -106,8 +106,8 @@ TEST_F(PodPollTest, RetriesAtGrowingIntervals) {
     EXPECT_GT(scheduler.now() - since, before);
     before = scheduler.now() - since;
   }
-  look.end(Look::kFailed);
-  EXPECT_FALSE(look.is_wanted()) << "the list of claims alone has to tell";
+  look.end(Coverage::kFailed);
+  EXPECT_FALSE(look.is_requested()) << "the list of claims alone has to tell";
 }
 
 TEST_F(PodPollTest, AnObjectThatItsOwnCallbackDestroysEndsTheProcess) {

@@ -117,8 +117,8 @@ TEST_F(SliceCacheTest, AcceptsAListWithoutTheOwnWriteLater) {
   cache.on_event(relisted({}), at(2));
   EXPECT_TRUE(cache.slices().contains("a"));
   ASSERT_TRUE(cache.next_deadline().has_value());
-  EXPECT_FALSE(cache.settle(*cache.next_deadline() - 1ms));
-  EXPECT_TRUE(cache.settle(*cache.next_deadline()));
+  EXPECT_FALSE(cache.drop_confirmed(*cache.next_deadline() - 1ms));
+  EXPECT_TRUE(cache.drop_confirmed(*cache.next_deadline()));
   EXPECT_FALSE(cache.slices().contains("a"));
 }
 

@@ -155,10 +155,10 @@ TEST(GrpcServer, UsesTheClientsTimeoutUpToTheMethodsLimit) {
     Http2Client client(world);
     call(client, 1, "/t.S/Wait", frame("x"), row.more);
     client.live(row.waits - 1ms);
-    EXPECT_TRUE(world.waiting->expects());
+    EXPECT_TRUE(world.waiting->is_wanted());
     EXPECT_EQ(ended(client, 1), "");
     world.pass(1ms);
-    EXPECT_FALSE(world.waiting->expects());
+    EXPECT_FALSE(world.waiting->is_wanted());
     EXPECT_EQ(world.losses, 1);
     EXPECT_EQ(ended(client, 1), "4 no answer within " + std::to_string(row.waits.count()) + " ms");
     world.waiting->send("too late");
@@ -187,11 +187,11 @@ TEST(GrpcServer, ReportsALostClientOnceAndSendsNothing) {
     GrpcWorld world;
     Http2Client client(world);
     call(client, 1, "/t.S/Wait", frame("x"));
-    ASSERT_TRUE(world.waiting->expects());
+    ASSERT_TRUE(world.waiting->is_wanted());
     if (way == "reset"s) client.say(fake::reset_frame(1, NGHTTP2_CANCEL));
     if (way == "closed"s) client.wire.end();
     if (way == "server"s) world.server.reset();
-    EXPECT_FALSE(world.waiting->expects()) << way;
+    EXPECT_FALSE(world.waiting->is_wanted()) << way;
     EXPECT_EQ(world.losses, 1) << way;
     world.waiting->send("late");
     world.waiting->on_loss(nullptr);
@@ -208,7 +208,7 @@ TEST(GrpcServer, AStreamHasManyMessagesAndOneEnd) {
   client.look();
   EXPECT_EQ(client.answer(1).body, frame("one"));
   client.live(3600s);
-  EXPECT_TRUE(world.waiting->expects()) << "it lasts";
+  EXPECT_TRUE(world.waiting->is_wanted()) << "it lasts";
   world.waiting->send("two");
   world.waiting->finish({Code::kUnavailable, "over"});
   EXPECT_EQ(ended(client, 1), "14 over");

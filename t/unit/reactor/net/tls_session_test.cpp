@@ -139,8 +139,8 @@ TEST_F(TlsSessionTest, TransfersBytesHoweverTheyAreCut) {
       const std::string bytes = peer.write(answer);
       for (size_t at = 0; at < bytes.size(); at += cut)
         ASSERT_TRUE(session->feed(std::string_view(bytes).substr(at, cut)));
-      EXPECT_EQ(session->take_plain(), answer);
-      EXPECT_EQ(session->take_plain(), "");
+      EXPECT_EQ(session->take_plaintext(), answer);
+      EXPECT_EQ(session->take_plaintext(), "");
       ASSERT_TRUE(session->write(answer));
       peer.exchange(session->take_outgoing());
       EXPECT_EQ(peer.plain, "early" + answer);
@@ -275,7 +275,7 @@ TEST_F(TlsSessionTest, TheEndIsCleanOnlyWithCloseNotify) {
     if (clean) {
       ASSERT_TRUE(session->feed(peer.close()));
     }
-    EXPECT_EQ(session->take_plain(), "last");
+    EXPECT_EQ(session->take_plaintext(), "last");
     EXPECT_EQ(session->peer_closed(), clean);
     const auto ended = session->end();
     EXPECT_EQ(ended.ok(), clean);
@@ -296,7 +296,7 @@ TEST_F(TlsSessionTest, ClosingNotifiesThePeerAndContinuesReading) {
   EXPECT_EQ(peer.plain, "bye");
   EXPECT_TRUE(peer.got_close());
   ASSERT_TRUE(session->feed(peer.write("answer")));
-  EXPECT_EQ(session->take_plain(), "answer");
+  EXPECT_EQ(session->take_plaintext(), "answer");
 }
 
 TEST_F(TlsSessionTest, ClosingBeforeTheHandshakeSendsWrittenData) {
@@ -321,7 +321,7 @@ TEST_F(TlsSessionTest, GarbageIsAnErrorAtEveryPoint) {
   std::string record = peer.write("secret");
   record[record.size() / 2] = static_cast<char>(record[record.size() / 2] ^ 1);
   EXPECT_FALSE(session->feed(record)) << "a bit was flipped";
-  EXPECT_EQ(session->take_plain(), "");
+  EXPECT_EQ(session->take_plaintext(), "");
 }
 
 TEST_F(TlsSessionTest, ContextErrorsNameThePart) {
