@@ -8,6 +8,7 @@
 #include "t/fake/fake_scheduler.h"
 #include "t/fake/memory_log.h"
 #include "t/fixture/pools.h"
+#include "t/unit/daemon/ignored_pool_events.h"
 
 namespace sliced::daemon {
 namespace inputs_test {
@@ -60,8 +61,9 @@ struct InputsTest : testing::Test {
                                     .node = "node-a"},
                                    [] {}};
   Settling settling{scheduler, 100ms, 250ms, [] {}};
-  PoolPublishers offers{PoolPublisher{ports, options.sriov_driver_name, {[] {}, {}, {}, {}}},
-                        PoolPublisher{ports, options.exposure_driver_name, {[] {}, {}, {}, {}}}};
+  IgnoredPoolEvents events;
+  PoolPublishers offers{PoolPublisher{ports, options.sriov_driver_name, events},
+                        PoolPublisher{ports, options.exposure_driver_name, events}};
 };
 
 TEST_F(InputsTest, CombinesAllSources) {

@@ -7,6 +7,7 @@
 #include "t/fake/fake_scheduler.h"
 #include "t/fake/memory_log.h"
 #include "t/fixture/pools.h"
+#include "t/unit/daemon/ignored_pool_events.h"
 
 namespace sliced::daemon {
 namespace plan_test {
@@ -39,8 +40,9 @@ struct PlanTest : testing::Test {
   fake::FakeCluster cluster{scheduler};
   fake::MemoryLog log;
   kube::ClusterPorts ports{cluster, scheduler, log, [] { return 0.5; }};
-  PoolPublishers offers{PoolPublisher{ports, options.sriov_driver_name, {[] {}, {}, {}, {}}},
-                        PoolPublisher{ports, options.exposure_driver_name, {[] {}, {}, {}, {}}}};
+  IgnoredPoolEvents events;
+  PoolPublishers offers{PoolPublisher{ports, options.sriov_driver_name, events},
+                        PoolPublisher{ports, options.exposure_driver_name, events}};
   policy::Decision decision;
   const policy::Decision* before = nullptr;
   bool are_pods_being_read = false;

@@ -6,6 +6,7 @@
 #include "t/fake/fake_scheduler.h"
 #include "t/fake/memory_log.h"
 #include "t/fixture/pools.h"
+#include "t/unit/daemon/ignored_pool_events.h"
 
 namespace sliced::daemon {
 namespace offer_test {
@@ -15,7 +16,7 @@ using fixture::devices;
 using fixture::kNode;
 using fixture::pool;
 
-struct PoolPublisherTest : testing::Test, PoolEvents {
+struct PoolPublisherTest : testing::Test, IgnoredPoolEvents {
   static PoolPublisher::Item item(const std::string& name, int count) {
     kube::ResourceSlice slice;
     slice.driver = fixture::kDriver;
@@ -38,11 +39,7 @@ struct PoolPublisherTest : testing::Test, PoolEvents {
   PoolPublisher offer{kube::ClusterPorts{cluster, scheduler, log, [] { return 0.5; }}, fixture::kDriver,
                       *this};
 
-  // PoolEvents
   void on_refused() override { ++refused; }
-  void on_lost(const std::set<publishers::ServerFeature>&) override {}
-  void on_settled(const std::string&, const std::set<std::string>&) override {}
-  void on_adopted(const kube::ResourceSlice&) override {}
 };
 
 TEST_F(PoolPublisherTest, WritesNothingWithoutPermission) {
