@@ -47,8 +47,8 @@ std::optional<Made> made_by(const cni::Record& record) {
   return out;
 }
 
-// Bound of the configurations that are decoded in one turn of the loop.
-constexpr size_t kDecodedBytesMax = size_t{1} << 20;
+// Bounds of the configurations that one turn of the loop searches, and of those among them that it decodes.
+constexpr size_t kSearchedBytesMax = size_t{1} << 21, kDecodedBytesMax = size_t{1} << 20;
 
 bool is_macvlan(const std::string& type) { return type == "macvlan" || type == "macvtap"; }
 
@@ -84,8 +84,10 @@ std::string parent_of(const cni::Record& record) {
 std::string parent_conflict(const cni::Record& failed, const std::vector<const cni::Record*>& others) {
   const auto wanted = made_by(failed);
   if (!wanted) return "";
-  size_t decoded = 0;
+  size_t searched = 0, decoded = 0;
   for (const cni::Record* record : others) {
+    searched += record->config.size();
+    if (searched > kSearchedBytesMax) return "";
     if (record->config.find(wanted->parent) == std::string::npos) continue;
     decoded += record->config.size();
     if (decoded > kDecodedBytesMax) return "";

@@ -328,7 +328,7 @@ TEST_F(NodeStateBootTest, TheNextDaemonOfTheBootKnowsIt) {
 }
 
 TEST_F(NodeStateBootTest, AcceptsOnlySucceeded) {
-  for (const std::string& status : {"Failed", "InProgress", "''", "Finished"}) {
+  for (const std::string status : {"Failed", "InProgress", "''", "Finished"}) {
     put(std::string(kGoodSpec) + "status: {syncStatus: " + status + ", lastSyncError: no GUID of VF 2}\n");
     const std::string why = held(begun(1h));
     fixture::expect_golden(why);
