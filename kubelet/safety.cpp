@@ -40,8 +40,24 @@ void add_mac(const std::string& text, std::set<std::string>& out) {
   if (auto mac = decode_mac(text)) out.insert(*std::move(mac));
 }
 
-// Reads the configuration of one plugin, or of a chain.
+// Returns whether a field `mac` may have a string. Quotes within strings have a backslash before them; what sliced has
+// encoded has no escaped letters.
+bool may_have_mac(std::string_view json) {
+  if (json.find("\\u") != std::string_view::npos) return true;
+  constexpr std::string_view kKey = "mac\"", kBlanks = " \t\r\n";
+  for (size_t at = json.find(kKey); at != std::string_view::npos; at = json.find(kKey, at + 1)) {
+    if (at == 0 || json[at - 1] != '"') continue;
+    const size_t colon = json.find_first_not_of(kBlanks, at + kKey.size());
+    if (colon == std::string_view::npos || json[colon] != ':') continue;
+    const size_t value = json.find_first_not_of(kBlanks, colon + 1);
+    if (value != std::string_view::npos && json[value] == '"') return true;
+  }
+  return false;
+}
+
+// Reads the configuration of one plugin, or of a chain. Most have no address, and a claim is compared with all others of its PF.
 void add_macs_of_network(const std::string& network, std::set<std::string>& out) {
+  if (!may_have_mac(network)) return;
   const auto config =
       network.empty() ? Result<kube::Json>(kube::Json()) : kube::decode_json(network, kNetworkLimits);
   if (!config) return;  // mac_refusal() refuses it

@@ -63,7 +63,7 @@ class DefinitionReader {
     if (auto good = refuse_ours(config); !good) return std::move(good.error());
     if (auto good = check_addresses(config, known); !good) return std::move(good.error());
     Json::Object envelope{{"type", type}};
-    Json rest{Json::Object{}};
+    Json::Object rest;
     for (const auto& [key, value] : *config.object()) {
       if (is_of_envelope(key)) continue;
       if (value.is_null() && (key == "capabilities" || key == "ipam")) continue;
@@ -76,10 +76,10 @@ class DefinitionReader {
         if (!read) return std::move(read.error()).in("ipam");
         envelope.emplace_back(key, *std::move(read));
       } else if (!names_host_interface(key, known)) {
-        rest.set(key, value);
+        rest.emplace_back(key, value);
       }
     }
-    auto fields = fields_of(rest, type, known);
+    auto fields = fields_of(Json(std::move(rest)), type, known);
     if (!fields) return fields;
     for (auto& field : *fields->object()) envelope.push_back(std::move(field));
     Json out(std::move(envelope));
@@ -103,17 +103,19 @@ class DefinitionReader {
           "static, host-local, whereabouts or dhcp" +
               (rules_.plugins_source.empty() ? std::string()
                                              : ", or one that is listed (" + rules_.plugins_source + ")"));
-    Json rest{Json::Object{}};
+    Json::Object others;
     for (const auto& [key, member] : *value.object())
-      if (key != "type") rest.set(key, member);
+      if (key != "type") others.emplace_back(key, member);
+    const Json rest(std::move(others));
     auto fields = known != nullptr
                       ? read_fields(rest, known->fields, "", context_of("IPAM " + *type->string()))
                       : read_free(rest, "", context_of(plugin));
     if (!fields) return fields;
     if (known != nullptr && known->type == "whereabouts")
       if (auto few = check_excluded(*fields); !few) return std::move(few.error());
-    Json out(Json::Object{{"type", *type}});
-    for (auto& [key, member] : *fields->object()) out.set(key, std::move(member));
+    Json::Object all{{"type", *type}};
+    for (auto& member : *fields->object()) all.push_back(std::move(member));
+    Json out(std::move(all));
     if (known != nullptr && known->type == "host-local" && rules_.author == Author::kNamespaceUser &&
         !rules_.address_directory.empty())
       out.set("dataDir", Json(rules_.address_directory));
@@ -436,8 +438,9 @@ Result<std::string> canonical_definition(std::string_view config, std::string_vi
     auto plugin = reader.plugin(network->plugins[0].config, 0);
     if (!plugin) return std::move(plugin.error()).in("spec.config");
     if (auto good = check_ipam_of(*plugin); !good) return std::move(good.error()).in("spec.config");
-    for (auto& [key, value] : *plugin->object()) out.set(key, std::move(value));
-    return kube::encode_json(out);
+    Json::Object all = *out.object();
+    for (auto& member : *plugin->object()) all.push_back(std::move(member));
+    return kube::encode_json(Json(std::move(all)));
   }
   for (const auto& [key, value] : *json->object())
     if (std::find(kListFields.begin(), kListFields.end(), key) == kListFields.end())

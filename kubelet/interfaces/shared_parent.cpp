@@ -48,7 +48,7 @@ std::optional<Made> made_by(const cni::Record& record) {
 }
 
 // Bounds of the configurations that one turn of the loop searches, and of those among them that it decodes.
-constexpr size_t kSearchedBytesMax = size_t{1} << 21, kDecodedBytesMax = size_t{1} << 20;
+constexpr size_t kSearchedBytesMax = size_t{1} << 21, kDecodedBytesMax = size_t{256} << 10;
 
 bool is_macvlan(const std::string& type) { return type == "macvlan" || type == "macvtap"; }
 

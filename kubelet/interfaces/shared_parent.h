@@ -12,7 +12,7 @@ namespace sliced::kubelet {
 /// address for one ipvlan interface, a MAC address for one macvlan interface, and a VLAN ID for one VLAN
 /// interface. Returns "" if no record explains the failure: an interface of another program may be the cause.
 /// failed: the record of the ADD. others: all records of this node. At most 2 MiB of their configurations are searched
-/// for the link, and at most 1 MiB of those that name it decoded. Pure.
+/// for the link, and at most 256 KiB of those that name it decoded. Pure.
 std::string parent_conflict(const cni::Record& failed, const std::vector<const cni::Record*>& others);
 
 /// Returns the interface of the host on which the network's first plugin creates its own: `master` or

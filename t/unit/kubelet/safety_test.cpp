@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <memory>
 
 #include "kubelet/recall.h"
 #include "t/fixture/golden.h"
+#include "t/fixture/growth.h"
 #include "t/unit/kubelet/sample_claims.h"
 
 namespace sliced::kubelet {
@@ -168,6 +170,37 @@ TEST(Safety, FunctionsOfAPfHaveDistinctMacAddresses) {
   fixture::expect_golden(mac_refusal(third, third.devices[0], {}, kept));
   EXPECT_EQ(mac_refusal(third, third.devices[0], {}, {{"0000:03:00.4", {"0000:03:00.4", kPf, "boot", kMac}}}),
             "");
+}
+
+// A claim is compared with all others of its PF, each with a definition of up to 16 KiB. Red when those without an address are decoded.
+TEST(Safety, DecodesOnlyNetworksWithAMacAddress) {
+  PreparedDevice wanting = of_sriov("0000-03-00-2");
+  wanting.pci = "0000:03:00.2", wanting.identity.pf = "0000:03:00.0", wanting.mac = "02:00:00:00:00:0a";
+  const auto others_with = [&](const std::string& members) {
+    PreparedClaims out;
+    for (int i = 0; i < 32; ++i) {
+      PreparedDevice other = wanting;
+      other.pci = "0000:04:00." + std::to_string(i), other.mac.clear();
+      other.network = R"({"type":"macvlan",)" + members + "}";
+      const PreparedClaim claim = claim_with("other-" + std::to_string(i), other);
+      out[key_of(claim)] = claim;
+    }
+    return out;
+  };
+  const PreparedClaim claim = claim_with("uid", wanting);
+  const double growth = fixture::growth(50, [&](size_t count) -> std::function<void()> {
+    std::string routes;
+    for (size_t i = 0; i < count; ++i) routes += R"({"dst":"10.0.0.0/8"},)";
+    routes.pop_back();
+    const auto others = std::make_shared<PreparedClaims>(
+        others_with(R"("capabilities":{"mac":false},"x":"\"mac\":\"","ipam":{"routes":[)" + routes + "]}"));
+    return [&claim, others] { EXPECT_EQ(mac_refusal(claim, claim.devices[0], *others, {}), ""); };
+  });
+  EXPECT_LT(growth, 2);
+  for (const char* mac :
+       {R"("mac":"02:00:00:00:00:0A")", R"("mac" : "02-00-00-00-00-0a")", R"("\u006dac":"02:00:00:00:00:0a")",
+        R"("capabilities":{"mac":true},"mac":"02:00:00:00:00:0a")"})
+    EXPECT_NE(mac_refusal(claim, claim.devices[0], others_with(mac), {}), "") << mac;
 }
 
 TEST(Safety, NamesTheClaimThatHoldsTheDevice) {

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 
 #include "reactor/base/text.h"
 #include "t/fixture/golden.h"
+#include "t/fixture/growth.h"
 
 namespace sliced::cni {
 namespace {
@@ -648,6 +650,30 @@ TEST(CanonicalDefinition, NamespacesHaveSeparateAddressFolders) {
 }
 
 // validate and the webhook know neither device nor policy.
+// A namespace user chooses the number of keys. Red when each of them is compared with all before it.
+TEST(CanonicalDefinition, WorkGrowsWithTheNumberOfKeys) {
+  const auto keys = [](size_t count) {
+    std::string out;
+    for (size_t i = 0; i < count; ++i) out += ",\"k" + std::to_string(10'000 + i) + "\":1";
+    return out;
+  };
+  const auto growth_of = [](const std::function<std::string(size_t)>& config_of) {
+    return fixture::growth(250, [&](size_t count) -> std::function<void()> {
+      return [config = config_of(count)] {
+        EXPECT_TRUE(canonical(config, rules({"own", "macvlan"}), kParent).ok());
+      };
+    });
+  };
+  EXPECT_LT(growth_of([&](size_t count) { return R"({"type":"own")" + keys(count) + "}"; }),
+            fixture::kGrowthMax);
+  EXPECT_LT(growth_of([&](size_t count) { return R"({"plugins":[{"type":"own")" + keys(count) + "}]}"; }),
+            fixture::kGrowthMax);
+  EXPECT_LT(growth_of([&](size_t count) {
+              return R"({"type":"macvlan","ipam":{"type":"own")" + keys(count) + "}}";
+            }),
+            fixture::kGrowthMax);
+}
+
 // Red when an error names a list without a name.
 TEST(CanonicalDefinition, NamesOnlyAListThatItKnows) {
   const std::string config = R"({"type":"sriov","ipam":{"type":"bridge"}})";

@@ -65,21 +65,24 @@ TEST(ParentConflict, DecodesABoundedPartOfTheRecords) {
     lists += (i == 0 ? "" : ",") + std::string(R"([{"subnet":"10.)") + std::to_string(i / 64) + "." +
              std::to_string(i % 64) + R"(.0/30"}])";
   const std::string ranges = R"(,"ipam":{"type":"host-local","ranges":[)" + lists + "]}";
-  const auto growth_of = [&](const std::string& parent) {
-    return fixture::growth(128, [&](size_t count) -> std::function<void()> {
-      const auto others = std::make_shared<std::vector<cni::Record>>();
-      for (size_t i = 0; i < count; ++i)
-        others->push_back(
-            record(std::to_string(i), R"("type":"macvlan","master":")" + parent + '"' + ranges));
-      return [others] {
-        std::vector<const cni::Record*> all;
-        for (const cni::Record& one : *others) all.push_back(&one);
-        EXPECT_EQ(parent_conflict(record("a", R"("type":"macvlan","master":"eth7")"), all), "");
-      };
-    });
-  };
-  EXPECT_LT(growth_of("eth7"), 2);
-  EXPECT_LT(growth_of("ens8"), 2) << "none of them is on the link";
+  const std::string macvlan = R"("type":"macvlan","master":")";
+  const cni::Record wanted = record("a", macvlan + "eth7\"");
+  const double growth = fixture::growth(16, [&](size_t count) -> std::function<void()> {
+    const auto others = std::make_shared<std::vector<cni::Record>>();
+    for (size_t i = 0; i < count; ++i)
+      others->push_back(record(std::to_string(i), macvlan + "eth7\"" + ranges));
+    return [&wanted, others] {
+      std::vector<const cni::Record*> all;
+      for (const cni::Record& one : *others) all.push_back(&one);
+      EXPECT_EQ(parent_conflict(wanted, all), "");
+    };
+  });
+  EXPECT_LT(growth, 2);
+  const cni::Record elsewhere = record("b", macvlan + "ens8\"" + ranges);
+  std::vector<const cni::Record*> all(100, &elsewhere);
+  const cni::Record ipvlan = record("c", R"("type":"ipvlan","master":"eth7")");
+  all.push_back(&ipvlan);
+  EXPECT_NE(parent_conflict(wanted, all), "") << "those on other links do not count";
 }
 
 // Addresses that the kernel or IPAM chose are in what ADD yielded.
