@@ -21,7 +21,7 @@ constexpr reactor::BackoffPolicy kWriteAgain{.initial = Millis{500},
                                              .jitter = 0.5,
                                              .reset_after = Millis{600'000}};
 
-Json vf_config_of(const VfConfig& config) {
+Json vf_config_of(const VfConfig& config, bool has_network) {
   Json out;
   out.set("apiVersion", Json("sriovnetwork.k8snetworkplumbingwg.io/v1alpha1"));
   out.set("kind", Json("VfConfig"));
@@ -33,18 +33,22 @@ Json vf_config_of(const VfConfig& config) {
   put("netAttachDefName", config.nad_name);
   put("netAttachDefNamespace", config.nad_namespace);
   if (config.adds_vhost) out.set("addVhostMount", Json(true));
-  if (config.network) out.set("network", encode_native_network(*config.network));
+  if (config.network && has_network) out.set("network", encode_native_network(*config.network));
   return out;
 }
 
 Json data_of(const PreparedDevice& device, const cni::Attached* made) {
   Json data;
-  data.set("vfConfig", vf_config_of(device.config));
   const auto add = [&data](const char* key, Json value) {
     Json larger = data;
     larger.set(key, std::move(value));
-    if (kube::encode_json(larger).size() <= kStatusDataBytesMax) data = std::move(larger);
+    const bool has_room = kube::encode_json(larger).size() <= kStatusDataBytesMax;
+    if (has_room) data = std::move(larger);
+    return has_room;
   };
+  // Each of several VfConfigs may be as large as the limit.
+  if (!add("vfConfig", vf_config_of(device.config, /*has_network=*/true)))
+    add("vfConfig", vf_config_of(device.config, /*has_network=*/false));
   if (made != nullptr) add("cniResult", cni::encode_result(*made));
   if (const auto config = kube::decode_json(device.network); made != nullptr && config)
     add("cniConfig", *config);

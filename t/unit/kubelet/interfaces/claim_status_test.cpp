@@ -71,6 +71,23 @@ TEST(EncodeClaimStatus, OmitsAdminAccessAndOversizedData) {
       kube::decode_json(encode_claim_status(claim, {}, {}))->find({"status", "devices"})->array()->empty());
 }
 
+// Two configurations of 10 KiB each may be merged to one network. Red when the API server refuses the status, since `data` is too large.
+TEST(EncodeClaimStatus, OmitsAnOversizedNetwork) {
+  PreparedClaim claim = claim_of("u");
+  NativeNetwork& network = claim.devices[0].config.network.emplace();
+  network.routes.assign(kNativeRoutesMax, {"2001:db8:1111:2222:3333:4444:5555:6666/128",
+                                           "2001:db8:1111:2222:3333:4444:5555:7777", 2'000'000'000});
+  network.rules.assign(kNativeRulesMax, {"2001:db8:1111:2222:3333:4444:5555:6666/128", "", 100, 200});
+  const Json device = device_of(encode_claim_status(claim, {{kKey, made()}}, {}));
+  EXPECT_LE(kube::encode_json(*device.find("data")).size(), kStatusDataBytesMax);
+  EXPECT_EQ(device.find({"data", "vfConfig"})->text("ifName"), "net1") << "the rest of it remains";
+  EXPECT_EQ(device.find({"data", "vfConfig", "network"}), nullptr);
+  EXPECT_NE(device.find({"data", "cniResult"}), nullptr);
+  network.rules.clear();
+  network.routes.resize(3);
+  EXPECT_NE(device_of(encode_claim_status(claim, {}, {})).find({"data", "vfConfig", "network"}), nullptr);
+}
+
 struct ClaimStatusTest : testing::Test {
   ClaimStatusTest() {
     cluster.install(kube::kResourceClaims);
