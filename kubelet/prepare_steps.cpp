@@ -55,9 +55,10 @@ class RecordSize {
     ++claims_;
     bytes_ += kOfClaim + kOfPod * claim.pods.size() + kOfDevice * claim.devices.size();
     for (const PreparedDevice& device : claim.devices) {
+      bytes_ += env_bytes(claim, device);
       if (networks_.insert(device.network).second) bytes_ += 2 * device.network.size();
       if (const auto& network = device.config.network)
-        bytes_ += kOfAddress * network->addresses.size() +
+        bytes_ += 2 * network->ipam.size() + kOfAddress * network->addresses.size() +
                   kOfRoute * (network->routes.size() + network->rules.size()) +
                   kOfNeighbor * (network->neighbors.size() + network->sysctls.size());
     }
@@ -66,6 +67,18 @@ class RecordSize {
   size_t bytes() const { return bytes_; }
 
  private:
+  // Of a device that has none yet: the names that add_request_names() may add.
+  static size_t env_bytes(const PreparedClaim& claim, const PreparedDevice& device) {
+    constexpr size_t kOfLine = 4, kOfName = 16, kOfAddresses = 14;
+    size_t out = 0;
+    for (const std::string& line : device.edits.env) out += kOfLine + line.size();
+    if (out != 0 || device.pci.empty()) return out;
+    for (const std::string& name : {claim.name, claim.pod_claim_name})
+      out +=
+          2 * (kOfLine + kOfName + name.size() + device.request.size() + kOfAddresses * claim.devices.size());
+    return out;
+  }
+
   std::set<std::string_view> networks_;
   size_t bytes_ = 0, claims_ = 0;
 };

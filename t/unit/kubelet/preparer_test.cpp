@@ -961,6 +961,31 @@ TEST_F(PreparerTest, RefusesAClaimThatExceedsTheRecordLimit) {
   run();
   ASSERT_EQ(preparer->prepared().size(), 350u);
   EXPECT_NE(prepare(text)->error.find("(351 claims, about 4 MiB"), std::string::npos) << prepare(text)->error;
+
+  // So are its ipam and the variables of containers, which have the names of claims.
+  std::string ranges;
+  while (ranges.size() < 15'000) ranges += R"([{"subnet":"10.10.10.0/24"}],)";
+  for (const bool is_ipam : {true, false}) {
+    PreparedDevice& device = native.devices[0];
+    device.config.network = NativeNetwork{};
+    if (is_ipam)
+      device.config.network->ipam = R"({"type":"host-local","ranges":[)" + ranges + "]}";
+    else
+      device.edits.env.assign(4, std::string(4'500, 'X'));
+    natives.clear();
+    for (size_t i = 0; i < 260; ++i) {
+      native.namespace_ = "ns-" + std::to_string(i % 16);
+      native.uid = native.name = device.device = device.holding.entry = device.holding.device =
+          "native-" + std::to_string(i);
+      natives.emplace(key_of(native), native);
+    }
+    node.checkpoint = encode_checkpoint({boot_id, natives});
+    EXPECT_GT(node.checkpoint->size(), settings.record_bytes_max) << "it is full";
+    run();
+    ASSERT_EQ(preparer->prepared().size(), 260u);
+    EXPECT_NE(prepare(text)->error.find("(261 claims"), std::string::npos) << prepare(text)->error;
+    device.edits.env.clear();
+  }
 }
 
 // A claim that stands may be used by pod after pod and is never taken back. Red when those that come late are not
