@@ -332,32 +332,53 @@ std::optional<std::string> NodeHost::name_holder(const std::string& interface, c
 
 void NodeHost::look_at_macs(const PreparedDevice& device, const std::vector<std::string>& functions,
                             DeviceSnapshot& out) const {
+  const bool is_function =
+      device.holding.is_exclusive && device.share_id.empty() && !hardware_of(device).empty();
   for (const std::string& mac : macs_for_pod(device))
     for (const std::string& function : functions) {
-      std::string holder = mac == kNoMac ? "" : mac_holder(function, mac);
+      if (mac == kNoMac) continue;
+      std::string holder = mac_holder(function, mac);
+      if (!holder.empty() && device.pci.empty()) holder += " below " + out.interface;
+      const std::string physfn = last(view_->readlink(function_path(function) + "/physfn").value_or(""));
+      const std::string pf = physfn.empty() ? function : physfn;
+      if (holder.empty() && is_function && pf != device.pci) holder = upper_with_mac(pf, mac);
       if (holder.empty()) continue;
-      if (device.pci.empty()) holder += " below " + out.interface;
       out.mac_holder = std::move(holder);
       out.mac_held = mac;
       return;
     }
 }
 
-std::vector<std::string> NodeHost::functions_below(const std::string& interface) const {
-  constexpr std::string_view kLower = "lower_";
-  std::set<std::string> seen = {interface}, functions;
+std::set<std::string> NodeHost::stack_of(const std::string& interface, std::string_view direction) const {
+  std::set<std::string> seen = {interface};
   std::vector<std::string> left = {interface};
   while (!left.empty()) {
     const std::string path = "sys/class/net/" + left.back();
-    const std::string function = device_of_interface(*view_, left.back());
     left.pop_back();
+    for (const std::string& name : names(path, direction))
+      if (seen.insert(name.substr(direction.size())).second) left.push_back(name.substr(direction.size()));
+  }
+  return seen;
+}
+
+std::vector<std::string> NodeHost::functions_below(const std::string& interface) const {
+  std::set<std::string> functions;
+  for (const std::string& one : stack_of(interface, "lower_")) {
+    const std::string function = device_of_interface(*view_, one);
     if (hotplug::PciAddress::decode(function)) functions.insert(function);
-    if (const std::string sf = hotplug::auxiliary_above(view_->readlink(path).value_or("")); !sf.empty())
-      functions.insert(sf.substr(0, sf.find('/')));
-    for (const std::string& name : names(path, kLower))
-      if (seen.insert(name.substr(kLower.size())).second) left.push_back(name.substr(kLower.size()));
+    const std::string sf = hotplug::auxiliary_above(view_->readlink("sys/class/net/" + one).value_or(""));
+    if (!sf.empty()) functions.insert(sf.substr(0, sf.find('/')));
   }
   return {functions.begin(), functions.end()};
+}
+
+std::string NodeHost::upper_with_mac(const std::string& pf, const std::string& mac) const {
+  const std::string uplink = uplink_of_pf(*view_, pf);
+  if (uplink.empty()) return "";
+  for (const std::string& upper : stack_of(uplink, "upper_"))
+    if (upper != uplink && lower(trim(text("sys/class/net/" + upper + "/address"))) == mac)
+      return "interface " + escaped(upper) + " of the host on its PF " + pf;
+  return "";
 }
 
 std::string NodeHost::mac_holder(const std::string& pci, const std::string& mac) const {

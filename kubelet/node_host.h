@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -135,10 +136,16 @@ class NodeHost final : public Host {
   // Computes DeviceSnapshot::mac_holder from the facts that can be read. pci: the function that gets the address,
   // or that is below the link that gets it.
   std::string mac_holder(const std::string& pci, const std::string& mac) const;
+  // Returns the interface and those above it (direction "upper_") or below it ("lower_") in sysfs.
+  std::set<std::string> stack_of(const std::string& interface, std::string_view direction) const;
+  // Returns the interface of the host on top of the PF's uplink (VLAN, macvlan, bond, bridge) with the address, as text for
+  // mac_holder; "" if none. The switch of the PF would send its frames to the function.
+  std::string upper_with_mac(const std::string& pf, const std::string& mac) const;
   // Returns the PCI addresses of the functions below the link, through any number of VLANs, bonds and bridges
   // (lower_* of sysfs), sorted.
   std::vector<std::string> functions_below(const std::string& interface) const;
-  // Sets mac_holder and mac_held for the first address that another function has.
+  // Sets mac_holder and mac_held for the first address that another function has, or an interface of the host on top of the
+  // PF.
   void look_at_macs(const PreparedDevice& device, const std::vector<std::string>& functions,
                     DeviceSnapshot& out) const;
   // Errors: kBusy with the other function's address: a group can only be assigned as a whole.

@@ -1348,6 +1348,35 @@ TEST_F(NodeHostTest, FindsTheFunctionOfThePfWithAnAddress) {
   EXPECT_EQ(host().read_device(one)->mac_holder, "");
 }
 
+// The PF's switch sends frames for the address to the VF. Red when a claim takes the frames of the host's bridge, VLAN or macvlan.
+TEST_F(NodeHostTest, FindsAnInterfaceOnThePfWithTheAddress) {
+  constexpr const char *kPf = "0000:03:00.0", *kMac = "02:00:00:00:00:0a";
+  vf().link("physfn", std::string("../") + kPf).netdev("eth2");
+  tree_.pci(kPf).id("8086", "10c9").netdev("ens1f0").link("virtfn1", std::string("../") + kVf);
+  tree_.netdev_attr("ens1f0", "ifindex", "7");
+  tree_.netdev_attr("ens1f0", "address", "02:00:00:00:00:99");
+  tree_.vlan("v10", 10, "ens1f0");
+  tree_.bridge("br0");
+  tree_.enslave("v10", "br0");
+  tree_.bridge("br1");
+  PreparedDevice one = device();
+  one.vfio.reset();
+  one.mac = kMac;
+  for (const std::string link : {"v10", "br0", "br1"}) {
+    EXPECT_EQ(host().read_device(one)->mac_holder, "") << link;
+    tree_.netdev_attr(link, "address", "02:00:00:00:00:0A");
+    const auto look = host().read_device(one);
+    ASSERT_TRUE(look.ok()) << look.error().what;
+    EXPECT_EQ(look->mac_holder,
+              link == "br1" ? "" : "interface " + link + " of the host on its PF 0000:03:00.0");
+    tree_.netdev_attr(link, "address", "02:00:00:00:00:77");
+  }
+  tree_.netdev_attr("br0", "address", kMac);
+  one.pci = kPf;
+  EXPECT_EQ(host().read_device(one)->mac_holder, "")
+      << "the whole PF: the host has nothing on it after the move";
+}
+
 // A macvlan on a VLAN of a PF has its address in the PF's filter. Red when it gets that of one of the PF's VFs.
 TEST_F(NodeHostTest, FindsAFunctionBelowALinkWithTheAddress) {
   constexpr const char *kPf = "0000:03:00.0", *kMac = "02:00:00:00:00:0a";
