@@ -196,6 +196,11 @@ Result<Unit> check_mac(const PreparedDevice& device, const KnownEntry& known, co
   if (device.vfio && device.identity.pf.empty())
     return Error{Errc::kInvalid, where + ": the pod requests MAC address " + device.mac + ", and " +
                                      escaped(device.device) + " is not a VF, whose PF could set it"};
+  if (device.vfio && !known.has_policy)
+    return Error{Errc::kInvalid,
+                 where + ": the pod requests MAC address " + device.mac +
+                     ", and no policy matches the device now, which would allow it: leave out the "
+                     "address, or have a policy offer the device"};
   if (device.vfio && known.vf_settings &&
       std::find(known.vf_settings->begin(), known.vf_settings->end(), "mac") == known.vf_settings->end())
     return Error{Errc::kInvalid, where + ": the pod requests MAC address " + device.mac +

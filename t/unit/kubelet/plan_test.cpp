@@ -184,17 +184,22 @@ TEST(Plan, AFunctionHasAMacAddressIfEachPolicyAllowsIt) {
   text.results = {result("vf", "0000-03-00-2")};
   text.configs = {config({{"driver", "vfio-pci"}})};
   Claim claim = text.decoded();
-  const auto planned_with = [&](const Settings& allowed) {
+  const auto planned_with = [&](const Settings& allowed, bool has_policy = true) {
     const auto find = [&](const std::string&, const std::string&, const std::string& entry) {
       KnownEntry one = sample::vf(entry);
-      one.vf_settings = allowed;
+      one.vf_settings = allowed, one.has_policy = has_policy;
       one.allowing_policies = "SriovResourcePolicy ns/a";
       return std::optional(one);
     };
     return plan(claim, sample::kSriov, find, {}, {});
   };
   EXPECT_TRUE(planned_with(Settings({"vlan"}))) << "no address is asked for";
+  EXPECT_TRUE(planned_with(std::nullopt, /*has_policy=*/false)) << "no address is asked for";
   claim.devices[0].mac = "02:00:00:00:00:0a";
+  const auto without = planned_with(std::nullopt, /*has_policy=*/false);
+  ASSERT_FALSE(without) << "a device that no policy matches allows no setting";
+  EXPECT_NE(without.error().what.find("no policy matches the device now"), std::string::npos)
+      << without.error().what;
   EXPECT_TRUE(planned_with(std::nullopt));
   EXPECT_TRUE(planned_with(Settings({"vlan", "mac"})));
   const auto refused = planned_with(Settings({"vlan"}));
