@@ -33,14 +33,14 @@ void HealthStreams::tell() {
   if (watches_.empty()) return;
   const TimePoint now = ports_.scheduler.now();
   std::vector<DeviceHealth> judged = ports_.judge();
-  if (!is_sent_ || judged != sent_ || now - query_times_ >= kHealthRepeat) {
+  if (!is_sent_ || judged != sent_ || now - sent_at_ >= kHealthRepeat) {
     sent_ = std::move(judged);
-    query_times_ = now;
+    sent_at_ = now;
     is_sent_ = true;
     const std::string message = encode_health(sent_, ports_.clock(), kHealthOutdatedAfter);
     for (grpc::Answer& watch : watches_) tell(watch, message);
   }
-  arm(is_sent_ ? query_times_ + kHealthRepeat - now : Millis{1'000});
+  arm(is_sent_ ? sent_at_ + kHealthRepeat - now : Millis{1'000});
 }
 
 // A watch that has not read the previous message gets the current list after it has.

@@ -53,8 +53,8 @@ class HealthStreams {
   const HealthPorts ports_;
   std::list<grpc::Answer> watches_;
   std::vector<DeviceHealth> sent_;
-  bool is_sent_ = false;                  // all watches received sent_
-  TimePoint query_times_{}, looks_at_{};  // when sent_ was sent; when the next check is due
+  bool is_sent_ = false;              // all watches received sent_
+  TimePoint sent_at_{}, looks_at_{};  // when sent_ was sent; when the next check is due
   reactor::Ticket next_;
 };
 

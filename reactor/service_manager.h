@@ -57,7 +57,7 @@ class ServiceManager {
     std::string text;
     bool is_status = false;
   };
-  void notify(Notification word);
+  void notify(Notification notification);
   void flush();
   void arm_watchdog();
   int send(std::string_view text) const;  // 0 or an errno

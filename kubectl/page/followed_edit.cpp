@@ -33,7 +33,7 @@ struct FollowedEdit::Waiting final : http::Call {
 };
 
 const EditEffect& FollowedEdit::look() {
-  const bool is_old = world_.scheduler.now() - query_times_ > kEditOldAfter;
+  const bool is_old = world_.scheduler.now() - computed_at_ > kEditOldAfter;
   if (question_ == nullptr && (!is_known_ || is_old || world_.stamp() != shown_stamp_)) {
     again_ = 0;
     ask();
@@ -73,7 +73,7 @@ void FollowedEdit::take(const CommandResult& result) {
   if (world_.stamp() != stamp_ && ++again_ <= kEditedAgainMax) return ask();
   effect_ = edit_effect(world_.file, result);
   shown_stamp_ = stamp_;
-  query_times_ = world_.scheduler.now();
+  computed_at_ = world_.scheduler.now();
   is_known_ = true;
   if (std::string said = html_of(effect_); said != shown_text_) {
     shown_text_ = std::move(said);

@@ -51,7 +51,7 @@ class FollowedEdit {
   std::string stamp_, shown_stamp_;  // of the file that is computed, and of the last result
   std::string shown_text_;           // effect_, as it is shown
   bool is_known_ = false;
-  TimePoint query_times_{};
+  TimePoint computed_at_{};
   int again_ = 0;
   uint64_t moment_ = 0;
   std::list<Waiting*> waiting_;
