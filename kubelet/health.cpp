@@ -82,9 +82,10 @@ std::vector<DeviceHealth> HealthBook::judge(const std::vector<policy::DesiredPoo
                           : device == nullptr ? known.id + " no longer exists on the host"
                                               : trouble_of(*device, inventory, known.had_driver);
     if (trouble.empty() && !known.missed_by.empty()) trouble = recreated_text(known.id);
-    const bool has_moved = device != nullptr && is_hardware && is_moved && is_moved(name.first, name.second);
     const bool is_away = device == nullptr || !device->netdev || device->netdev->stale;
-    known.was_seen_away = has_moved && (known.was_seen_away || is_away);
+    // is_moved() searches all claims and attachments, so it is asked only about interfaces that are or were away.
+    known.was_seen_away = device != nullptr && is_hardware && (known.was_seen_away || is_away) && is_moved &&
+                          is_moved(name.first, name.second);
     if (trouble.empty() && known.was_seen_away && !is_away)
       trouble = made_again_text(known.id, device->netdev->kernel_name);
     all.push_back({name.first, name.second, std::move(trouble)});
