@@ -206,6 +206,7 @@ std::string Interfaces::route_conflict(const PreparedClaim& claim) const {
   for (const ReservingPod& pod : claim.pods) {
     auto all = interfaces_of(prepared_(), pod.uid);
     std::erase_if(all, [&](const WantedInterface& one) { return one.claim == key_of(claim); });
+    if (all.empty()) continue;
     all.insert(all.end(), own.begin(), own.end());
     if (std::string why = default_route_conflict(all); !why.empty()) return why;
   }
