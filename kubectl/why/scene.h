@@ -29,7 +29,7 @@ struct Scene {
   std::set<std::string> guarded;               // expressions that do not match a device on which they fail
   std::vector<Claim> claims;                   // to be allocated, in the pod's order
   std::set<const Claim*> released;             // claims that count as holding nothing
-  bool ignores_counters = false;               // devices are picked without regard to shared counters
+  bool ignores_counters_of_picks = false;      // picks consume no shared counters; allocated devices do
 };
 
 }  // namespace sliced::why

@@ -344,10 +344,13 @@ class Search {
     if (!is_shareable && request.admin_access && place.picked_by[at.claim] != 0) return Step::kNo;
     if (!request.admin_access && (place.use.is_exclusive || place.picked > 0)) return Step::kNo;
     if (!scene_.features.partitionable_devices && !device.consumes_counters.empty()) return Step::kNo;
-    const bool is_charged = !scene_.ignores_counters &&
-                            !(is_shareable && (place.use.is_shared || place.shares > 0)) &&
-                            !device.consumes_counters.empty();
+    bool is_charged =
+        !(is_shareable && (place.use.is_shared || place.shares > 0)) && !device.consumes_counters.empty();
     if (is_charged && !take(place)) return Step::kNo;
+    if (is_charged && scene_.ignores_counters_of_picks) {
+      give_back(place);
+      is_charged = false;
+    }
     Step step = Step::kNo;
     if (!scene_.features.device_taints || !has_untolerated_taint(device, request))
       step = bound(at, wanted, place, taking, is_shareable, next, must);

@@ -380,7 +380,7 @@ class Asking {
   void find_exclusion(const Scene& scene, NodeAnswer& out) {
     if (!out.clashes.empty() || selectors_.is_half_spent() || !lacking_requests(out).empty()) return;
     Scene without = scene;
-    without.ignores_counters = true;
+    without.ignores_counters_of_picks = true;
     const Outcome outcome = search(without);
     if (outcome.found != Found::kYes) return;
     for (const Pool& pool : *scene.pools) {
@@ -388,40 +388,45 @@ class Asking {
       for (const Pick& pick : outcome.picks)
         if (pick.device.driver == pool.id.first && pick.device.pool == pool.id.second)
           picked.insert(pick.device.device);
-      if (out.exclusion = exclusion_of(pool, picked); !out.exclusion.empty()) return;
+      if (out.exclusion = exclusion_of(scene, pool, picked); !out.exclusion.empty()) return;
     }
   }
-  // Returns "" if no counter of the pool is consumed by two of the devices.
-  static std::string exclusion_of(const Pool& pool, const std::set<std::string_view>& devices) {
+  // Returns the first counter of the pool of which the devices consume more than allocated devices leave, as a
+  // text; "" if none. Each of the devices alone has enough of it.
+  static std::string exclusion_of(const Scene& scene, const Pool& pool,
+                                  const std::set<std::string_view>& devices) {
     struct Consumption {
-      Amount sum = 0;
+      Amount used = 0, sum = 0;  // by allocated devices, by the others of `devices`
       std::vector<std::string> devices;
     };
     std::map<std::pair<std::string_view, std::string_view>, Consumption> consumed;  // by set and counter
-    for (const Candidate& one : pool.devices) {
-      if (!devices.contains(one.device->name)) continue;
-      for (const kube::CounterConsumption& set : one.device->consumes_counters)
+    const auto add = [&](const kube::Device& device, bool is_picked) {
+      // A shared device consumes once, for its first share.
+      const bool is_used =
+          use_of({pool.id.first, pool.id.second, device.name}, *scene.held, scene.released).is_any();
+      if (!is_used && !is_picked) return;
+      for (const kube::CounterConsumption& set : device.consumes_counters)
         for (const auto& [name, amount] : set.counters) {
           Consumption& of = consumed[{set.counter_set, name}];
-          of.sum += amount.nanos();
-          of.devices.push_back(one.device->name);
+          (is_used ? of.used : of.sum) += amount.nanos();
+          if (!is_used) of.devices.push_back(device.name);
         }
-    }
-    std::string shared;
+    };
+    for (const Candidate& one : pool.devices) add(*one.device, devices.contains(one.device->name));
+    for (const kube::Device* one : pool.elsewhere) add(*one, false);
     for (const auto& [counter, of] : consumed) {
       const auto set = pool.counter_sets.find(counter.first);
       if (of.devices.size() < 2 || set == pool.counter_sets.end()) continue;
       const auto amount = set->second->find(std::string(counter.second));
       if (amount == set->second->end()) continue;
       const Amount total = amount->second.nanos();
-      if (of.sum <= total && !shared.empty()) continue;
-      shared = "devices " + names_of(of.devices) + " of pool " + pool.id.first + "/" + pool.id.second +
-               " exclude each other: they consume " + describe(of.sum) + " of counter " +
-               std::string(counter.first) + "/" + std::string(counter.second) + ", which has " +
-               describe(total) + (of.sum <= total ? ", in part used by other claims" : "");
-      if (of.sum > total) break;
+      if (of.used + of.sum <= total) continue;
+      return "devices " + names_of(of.devices) + " of pool " + pool.id.first + "/" + pool.id.second +
+             " exclude each other: they consume " + describe(of.sum) + " of counter " +
+             std::string(counter.first) + "/" + std::string(counter.second) + ", which has " +
+             describe(total) + (of.used > 0 ? ", and " + describe(total - of.used) + " of it is left" : "");
     }
-    return shared;
+    return "";
   }
   // "a, b and c"; "a, b, c and 5 more".
   static std::string names_of(std::vector<std::string> names) {

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "kube/objects/yaml.h"
 
 namespace sliced::kubectl {
@@ -383,6 +387,48 @@ TEST(WhyPage, HeadlinesDevicesThatExcludeEachOther) {
         << text;
     EXPECT_EQ(text.find("each request alone"), std::string::npos) << text;
   }
+}
+
+// A pool of devices that consume counters of one set, and their amounts: counters "a: {value: 10}", and devices as
+// "d0" with "a: {value: 1}".
+std::string counted_pool(const std::string& driver, const std::string& counters,
+                         const std::vector<std::pair<std::string, std::string>>& devices) {
+  const std::string head = "---\nkind: ResourceSlice\nmetadata: {name: " + driver;
+  const std::string spec = "}\nspec: {driver: " + driver +
+                           ", nodeName: w, pool: {name: w, generation: 1, resourceSliceCount: 2}, ";
+  std::string out =
+      head + "-counters" + spec + "sharedCounters: [{name: g, counters: {" + counters + "}}]}\n";
+  out += head + spec + "devices: [";
+  for (const auto& [name, consumed] : devices)
+    out += "{name: " + name + ", consumesCounters: [{counterSet: g, counters: {" + consumed + "}}]}, ";
+  return out + "]}\n";
+}
+
+// Red when devices that could be allocated together are said to exclude each other.
+TEST(WhyPage, HeadlinesTheCounterThatIsShort) {
+  const std::string text = text_of_pod(
+      cluster_of(kExclusive + class_of("vf", "d.io") + class_of("other", "a.io") +
+                 counted_pool("a.io", "u: {value: 10}", {{"a0", "u: {value: 1}"}, {"a1", "u: {value: 1}"}}) +
+                 claim_of("{name: a, exactly: {deviceClassName: other, count: 2}}, {name: b, exactly: "
+                          "{deviceClassName: vf, count: 2}}")),
+      kOwnClaim);
+  EXPECT_TRUE(
+      text.starts_with("pod ns/p is pending: devices pf and vf of pool d.io/w exclude each other: they "
+                       "consume 2 of counter g/u, which has 1\n"))
+      << text;
+  const std::string used =
+      text_of_pod(cluster_of("kind: Node\nmetadata: {name: w}\n" + class_of("vf", "d.io") +
+                             counted_pool("d.io", "a: {value: 10}, u: {value: 3}",
+                                          {{"d0", "a: {value: 1}, u: {value: 2}"},
+                                           {"d1", "a: {value: 1}, u: {value: 1}"},
+                                           {"d2", "a: {value: 1}, u: {value: 1}"}}) +
+                             allocated_claim("other", "w", "d0", "q") +
+                             claim_of("{name: a, exactly: {deviceClassName: vf, count: 2}}")),
+                  kOwnClaim);
+  EXPECT_TRUE(
+      used.starts_with("pod ns/p is pending: devices d1 and d2 of pool d.io/w exclude each other: they "
+                       "consume 2 of counter g/u, which has 3, and 1 of it is left\n"))
+      << used;
 }
 
 TEST(WhyPage, HeadlinesTheHolderOfACounter) {
