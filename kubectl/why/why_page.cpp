@@ -143,14 +143,15 @@ std::vector<std::vector<std::string>> rows_of(const NodeAnswer& node) {
     first.clear();
   }
   if (rows.empty()) rows.push_back({node.name, "", "", "", "", "", in_one_line(first)});
-  if (!node.clashes.empty() && node.found == Found::kNo && node.kept_away.empty()) {
+  std::vector<std::string> together = node.clashes;
+  if (!node.exclusion.empty()) together.push_back(node.exclusion);
+  if (!together.empty() && node.found == Found::kNo && node.kept_away.empty()) {
     std::string& last = rows.back().back();
-    last += (last.empty() ? "" : "; ") + in_one_line(join(node.clashes, "; "));
+    last += (last.empty() ? "" : "; ") + in_one_line(join(together, "; "));
     is_said = true;
   }
   if (!is_said)
-    rows.back().back() = !node.exclusion.empty() ? in_one_line(node.exclusion)
-                         : node.requests.size() == 1
+    rows.back().back() = node.requests.size() == 1
                              ? "enough devices are free, but they cannot be allocated together"
                              : "each request alone has enough devices, but not all together";
   for (const std::string& pool : node.pools) rows.push_back({node.name, "", "", "", "", "", pool});
@@ -655,6 +656,7 @@ Json json_of(const NodeAnswer& node) {
   if (!requests.empty()) out.set("requests", std::move(requests));
   if (!node.pools.empty()) out.set("pools", texts(node.pools));
   if (!node.clashes.empty()) out.set("clashes", texts(node.clashes));
+  if (!node.exclusion.empty()) out.set("exclusion", node.exclusion);
   if (!changes.empty()) out.set("changes", std::move(changes));
   if (!alone.empty()) out.set("anyOneOf", std::move(alone));
   if (!picks.empty()) out.set("picks", std::move(picks));

@@ -431,6 +431,23 @@ TEST(WhyPage, HeadlinesTheCounterThatIsShort) {
       << used;
 }
 
+// Red when the table and the data omit it because an alternative lacks devices, too.
+TEST(WhyPage, ShowsAnExclusionBesideAnAlternativeThatIsShort) {
+  const why::Cluster cluster = cluster_of(
+      kExclusive + class_of("vf", "d.io") + class_of("gpu", "gpu.io") +
+      claim_of(
+          "{name: a, firstAvailable: [{name: first, deviceClassName: gpu}, {name: second, deviceClassName: "
+          "vf}]}, {name: b, exactly: {deviceClassName: vf}}"));
+  const std::string text = text_of_pod(cluster, kOwnClaim);
+  const size_t headline = text.find("exclude each other");
+  ASSERT_NE(headline, std::string::npos) << text;
+  EXPECT_NE(text.find("exclude each other", headline + 1), std::string::npos) << text;
+  const kube::Json json = json_of(why_claim(cluster, cluster.claims.at(0)), "claim ns/claim");
+  EXPECT_EQ(
+      json.find({"nodes"})->array()->at(0).text("exclusion"),
+      "devices pf and vf of pool d.io/w exclude each other: they consume 2 of counter g/u, which has 1");
+}
+
 TEST(WhyPage, HeadlinesTheHolderOfACounter) {
   const std::string text = text_of_pod(
       cluster_of(kExclusive + class_of("vf", "d.io") + allocated_claim("other", "w", "pf", "q") +
