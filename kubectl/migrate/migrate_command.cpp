@@ -93,6 +93,8 @@ class Reader {
                                     " serves to read SriovNetworkNodePolicies, and none is given: give "
                                     "them as another FILE (kubectl -n sriov-network-operator get "
                                     "sriovnetworknodepolicies -o yaml)");
+    if (std::ranges::any_of(out_.plugin, [](const Config& one) { return one.nodes.is_all(); }))
+      for (const auto& [place, text] : plugin_nodes_) out_.complaints.warning(place, text);
     order_node_policies(out_.node_policies, out_.complaints);
     check_one_config_a_node(out_.plugin, out_.complaints);
     check_filters(out_.of_dra_driver, out_.complaints);
@@ -203,12 +205,13 @@ class Reader {
     if (std::ranges::any_of(plugin_pods_, [&](const PluginPod& one) {
           return one.place.file == file && one.place.line == document.line();
         }))
-      return warn_of_plugin_nodes(document, file);
+      return read_plugin_nodes(document, file);
     read_other(document, file, lines, has_rdma_shared);
   }
 
-  // A ConfigMap does not name its nodes: the pods of the plugin that read it do.
-  void warn_of_plugin_nodes(const kube::Json& document, const std::string& file) {
+  // A ConfigMap does not name its nodes: the pods of the plugin that read it do. The warning depends on whether such
+  // a ConfigMap is among the files.
+  void read_plugin_nodes(const kube::Json& document, const std::string& file) {
     const kube::Json* labels = document.find({"spec", "template", "spec", "nodeSelector"});
     if (labels == nullptr || labels->object() == nullptr) return;
     std::vector<std::string> others;
@@ -219,8 +222,8 @@ class Reader {
                                                   ? "=" + escaped(*value.string(), 128)
                                                   : ""));
     if (!others.empty())
-      out_.complaints.warning(
-          {file, labels->line()},
+      plugin_nodes_.emplace_back(
+          migrate::Place{file, labels->line()},
           who_of(document) + " runs on nodes with " + join(others, ", ") +
               " alone, and the printed policies are for every node: add this nodeSelector "
               "to them if other nodes have such devices");
@@ -472,6 +475,7 @@ class Reader {
   std::vector<std::pair<std::string, kube::Json>> node_policies_;  // with their files
   std::vector<MissingNetwork> missing_networks_;
   std::vector<PluginPod> plugin_pods_;
+  std::vector<std::pair<migrate::Place, std::string>> plugin_nodes_;  // warnings of finish()
   Sources& out_;
 };
 

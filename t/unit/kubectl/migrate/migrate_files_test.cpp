@@ -729,6 +729,11 @@ TEST_F(MigrateFiles, UsesThePrefixOfThePluginsDaemonSet) {
       nodes.says("warning: DaemonSet dp runs on nodes with sriov=yes, zone alone, and the printed policies "
                  "are for every node"))
       << nodes.err;
+  const Answer by_operator = run(written(policy("nodeSelector: {zone: a}, nicSelector: {pfNames: [ens1f0]}") +
+                                         daemon_set("args: [--resource-prefix=x.io]", "sriov: 'yes'")));
+  EXPECT_TRUE(by_operator.says("extendedResourceName: x.io/a")) << by_operator.out << by_operator.err;
+  EXPECT_FALSE(by_operator.says("for every node"))
+      << "the policies have their own nodes: " << by_operator.err;
   const Answer two = run(written(config + daemon_set("args: [--resource-prefix=x.io]") +
                                  daemon_set("args: [--resource-prefix=y.io]", "", "dp2")));
   EXPECT_EQ(two.status, daemon::kExitError);
