@@ -10,6 +10,7 @@
 #include "controller/webhook/judgement.h"
 #include "daemon/process.h"
 #include "kube/objects/kinds.h"
+#include "kube/objects/names.h"
 #include "kube/objects/yaml.h"
 #include "kubectl/commands.h"
 #include "kubectl/migrate/comparing.h"
@@ -156,6 +157,7 @@ class Reader {
       }
       if (rest.empty() || (rest.front() != '=' && rest.front() != ' ')) continue;
       rest.remove_prefix(1);
+      if (rest.starts_with('"') || rest.starts_with('\'')) rest.remove_prefix(1);
       rest = rest.substr(0, rest.find_first_of(" \t\n\"'"));
       return std::string(rest);
     }
@@ -171,6 +173,11 @@ class Reader {
                              first.who + " has " + in_quotes(first.prefix, 128) +
                              ": carry over the configuration of one plugin after the other, each with its "
                              "--resource-prefix");
+    if (!kube::is_dns_subdomain(first.prefix))
+      return out_.complaints.error(first.place,
+                                   first.who + " has --resource-prefix " + in_quotes(first.prefix, 128) +
+                                       ", expected a domain name such as example.com: for a variable "
+                                       "give migrate its value by --resource-prefix");
     plugin_.resource_prefix = node_prefix_ = first.prefix;
   }
 

@@ -710,7 +710,8 @@ TEST_F(MigrateFiles, UsesThePrefixOfThePluginsDaemonSet) {
   for (const char* words :
        {"args: [--log-level=10, --resource-prefix=mellanox.com, --use-cdi]",
         "args: [-resource-prefix, mellanox.com]", "command: [sriovdp, --resource-prefix=mellanox.com]",
-        "command: [sh, -c, 'sriovdp --resource-prefix=mellanox.com --log-level=10']"}) {
+        "command: [sh, -c, 'sriovdp --resource-prefix=mellanox.com --log-level=10']",
+        "command: [sh, -c, 'sriovdp --resource-prefix=\"mellanox.com\" --log-level=10']"}) {
     const Answer printed = run(written(config + daemon_set(words, "kubernetes.io/arch: amd64")));
     EXPECT_TRUE(printed.says("extendedResourceName: mellanox.com/a")) << words << printed.out << printed.err;
     EXPECT_TRUE(printed.says("extendedResourceName: own.com/b")) << printed.out;
@@ -739,6 +740,11 @@ TEST_F(MigrateFiles, UsesThePrefixOfThePluginsDaemonSet) {
   EXPECT_EQ(two.status, daemon::kExitError);
   EXPECT_TRUE(two.says("error: DaemonSet dp2 has --resource-prefix \"y.io\", and DaemonSet dp has \"x.io\""))
       << two.err;
+  const Answer variable = run(written(config + daemon_set("args: [--resource-prefix=$(PREFIX)]")));
+  EXPECT_EQ(variable.status, daemon::kExitError);
+  EXPECT_TRUE(
+      variable.says("error: DaemonSet dp has --resource-prefix \"$(PREFIX)\", expected a domain name"))
+      << variable.err;
   options.resource_prefix = "mine.io";
   EXPECT_TRUE(run(written(config + daemon_set("args: [--resource-prefix=x.io]")))
                   .says("extendedResourceName: mine.io/a"));
