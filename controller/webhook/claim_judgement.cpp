@@ -99,28 +99,37 @@ void judge_form(const Json& object, const Json& devices, const std::string& path
   }
 }
 
-void judge_constraints(const Json& devices, const std::string& path, const Drivers& drivers, Judgement& out) {
-  const Json* all = devices.find("constraints");
-  if (all == nullptr || all->array() == nullptr) return;
-  for (size_t i = 0; i < std::min(kConstraintsMax, all->array()->size()); ++i)
-    for (const char* field : {"matchAttribute", "distinctAttribute"}) {
-      const Json* attribute = (*all->array())[i].find(field);
-      if (attribute == nullptr || attribute->string() == nullptr) continue;
-      if (const std::string wrong = wrong_with_constraint(*attribute->string(), drivers); !wrong.empty())
-        out.warnings.push_back(
-            {path + ".constraints[" + std::to_string(i) + "]." + field, wrong, attribute->line()});
-    }
-}
-
-std::vector<const Request*> requests_for(const Json& config, const std::vector<Request>& all) {
+// Returns the requests to which a configuration or a constraint applies.
+std::vector<const Request*> requests_for(const Json& of, const std::vector<Request>& all) {
   std::set<std::string, std::less<>> named;
-  if (const Json* names = config.find("requests"); names != nullptr && names->array() != nullptr)
+  if (const Json* names = of.find("requests"); names != nullptr && names->array() != nullptr)
     for (const Json& name : *names->array())
       if (name.string() != nullptr) named.insert(*name.string());
   std::vector<const Request*> out;
   for (const Request& one : all)
     if (named.empty() || named.contains(one.name) || named.contains(one.main)) out.push_back(&one);
   return out;
+}
+
+void judge_constraints(const Json& devices, const std::vector<Request>& requests, const std::string& path,
+                       const Drivers& drivers, Judgement& out) {
+  const Json* all = devices.find("constraints");
+  if (all == nullptr || all->array() == nullptr) return;
+  for (size_t i = 0; i < std::min(kConstraintsMax, all->array()->size()); ++i) {
+    const Json& constraint = (*all->array())[i];
+    std::set<std::string> of_devices;
+    for (const Request* request : requests_for(constraint, requests))
+      // Another alternative may be allocated.
+      if (request->name == request->main && !request->driver.empty()) of_devices.insert(request->driver);
+    for (const char* field : {"matchAttribute", "distinctAttribute"}) {
+      const Json* attribute = constraint.find(field);
+      if (attribute == nullptr || attribute->string() == nullptr) continue;
+      if (const std::string wrong = wrong_with_constraint(*attribute->string(), of_devices, drivers);
+          !wrong.empty())
+        out.warnings.push_back(
+            {path + ".constraints[" + std::to_string(i) + "]." + field, wrong, attribute->line()});
+    }
+  }
 }
 
 // A configuration, and the requests to which it applies.
@@ -290,7 +299,7 @@ std::optional<Judgement> judge_claim(const kube::Json& object, std::string_view 
   concerns_us |= !out.warnings.empty() || !out.ignored_by_class.empty();
   if (!concerns_us) return std::nullopt;
   judge_form(object, *devices, path, out);
-  judge_constraints(*devices, path, drivers, out);
+  judge_constraints(*devices, requests, path, drivers, out);
   for (const Request& one : requests)
     if (!one.driver.empty() || std::ranges::any_of(one.selectors, [&](const Expression& selector) {
           return names_our_driver(selector, drivers);

@@ -306,7 +306,8 @@ std::string near_driver(std::string_view name, const Drivers& drivers) {
   return nearest(name, {drivers.sriov, drivers.exposure});
 }
 
-std::string wrong_with_constraint(const std::string& attribute, const Drivers& drivers) {
+std::string wrong_with_constraint(const std::string& attribute, const std::set<std::string>& of_devices,
+                                  const Drivers& drivers) {
   constexpr const char* kConsequence =
       "; a claim whose constraint needs an absent attribute is never allocated";
   const size_t slash = attribute.find('/');
@@ -326,7 +327,16 @@ std::string wrong_with_constraint(const std::string& attribute, const Drivers& d
   }
   const Known own = own_attributes(domain, drivers);
   const bool is_exposures = domain == drivers.exposure;
-  if (own.contains(id) || (is_exposures && id.starts_with(policy::cni_attribute_id("")))) return "";
+  if (own.contains(id) || (is_exposures && id.starts_with(policy::cni_attribute_id("")))) {
+    const auto other = std::ranges::find_if(
+        of_devices, [&](const std::string& driver) { return driver != domain && is_ours(drivers, driver); });
+    if (other == of_devices.end()) return "";
+    const std::string meant =
+        of_devices.size() == 1 ? nearest(id, ids_of(own_attributes(*other, drivers))) : "";
+    return "devices of driver " + *other + ", to which the constraint applies, have no attribute " +
+           escaped(attribute, 160) + " by themselves" +
+           (meant.empty() ? "" : "; did you mean " + *other + "/" + meant + "?") + kConsequence;
+  }
   std::string near = nearest(id, ids_of(own));
   if (!near.empty())
     near = domain + "/" + near;

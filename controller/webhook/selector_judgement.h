@@ -1,6 +1,7 @@
 #pragma once
 // Checks selectors of DeviceClasses, claims and their templates for devices of our drivers. Pure.
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,8 +36,10 @@ policy::Problems nearly_our_drivers(const std::vector<Expression>& expressions, 
 std::string near_driver(std::string_view name, const Drivers& drivers);
 
 /// Returns why no device can satisfy a constraint with the attribute ("domain/name"), for domains of ours, of
-/// Kubernetes, and those that resemble them; "" if one may.
-std::string wrong_with_constraint(const std::string& attribute, const Drivers& drivers);
+/// Kubernetes, and those that resemble them; "" if one may. of_devices: the known drivers of the devices to which
+/// the constraint applies.
+std::string wrong_with_constraint(const std::string& attribute, const std::set<std::string>& of_devices,
+                                  const Drivers& drivers);
 
 /// Adds compile errors to out.errors. Adds to out.warnings attributes that no device has by itself, domains
 /// that resemble ours, and comparisons with another type. driver: of the selected devices; "" if unknown. If

@@ -153,6 +153,15 @@ TEST(Judgement, WarnsOfConstraintsThatNoDeviceMeets) {
           "distinctAttribute no device has the attribute sriovnetwork.k8snetworkplumbingwg.io/pcieRoot, unless "
           "a DeviceAttributes object adds it; did you mean resource.kubernetes.io/pcieRoot?" +
           kEnd);
+  EXPECT_EQ(
+      of("matchAttribute: sriovnetwork.k8snetworkplumbingwg.io/PFName"),
+      field +
+          "matchAttribute devices of driver dra.networking, to which the constraint applies, have no attribute "
+          "sriovnetwork.k8snetworkplumbingwg.io/PFName by themselves; did you mean dra.networking/pfName?" +
+          kEnd);
+  EXPECT_EQ(of("matchAttribute: sriovnetwork.k8snetworkplumbingwg.io/PFName", kDrivers.sriov), "");
+  EXPECT_EQ(of("requests: [b], matchAttribute: sriovnetwork.k8snetworkplumbingwg.io/PFName"), "")
+      << "another request may have other devices";
   EXPECT_EQ(of("matchAttribute: resource.kubernetes.io/numanode"),
             field +
                 "matchAttribute no device has the attribute resource.kubernetes.io/numanode; did you mean "
