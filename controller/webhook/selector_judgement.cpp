@@ -315,7 +315,8 @@ std::string wrong_with_constraint(const std::string& attribute, const std::set<s
     return "is " + in_quotes(attribute, 128) + ", expected DOMAIN/NAME, such as " +
            std::string(kStandardDomain) + "/numaNode; the API server refuses it without a domain";
   const std::string domain = attribute.substr(0, slash), id = attribute.substr(slash + 1);
-  const auto no_device_has = "no device has the attribute " + escaped(attribute, 160);
+  const std::string is = "is " + in_quotes(attribute, 160);
+  const std::string no_device_has = is + ", which no device has";
   if (domain == kStandardDomain) {
     const Known known = standard_attributes();
     const std::string near = known.contains(id) ? "" : nearest(id, ids_of(known));
@@ -333,8 +334,7 @@ std::string wrong_with_constraint(const std::string& attribute, const std::set<s
     if (other == of_devices.end()) return "";
     const std::string meant =
         of_devices.size() == 1 ? nearest(id, ids_of(own_attributes(*other, drivers))) : "";
-    return "devices of driver " + *other + ", to which the constraint applies, have no attribute " +
-           escaped(attribute, 160) + " by themselves" +
+    return is + ", which devices of driver " + *other + " do not have by themselves" +
            (meant.empty() ? "" : "; did you mean " + *other + "/" + meant + "?") + kConsequence;
   }
   std::string near = nearest(id, ids_of(own));

@@ -144,33 +144,32 @@ TEST(Judgement, WarnsOfConstraintsThatNoDeviceMeets) {
   EXPECT_EQ(
       of("matchAttribute: dra.networking/pfname"),
       field +
-          "matchAttribute no device has the attribute dra.networking/pfname, unless a DeviceExposurePolicy "
+          "matchAttribute is \"dra.networking/pfname\", which no device has, unless a DeviceExposurePolicy "
           "adds it; did you mean dra.networking/pfName?" +
           kEnd);
   EXPECT_EQ(
       of("distinctAttribute: sriovnetwork.k8snetworkplumbingwg.io/pcieRoot"),
       field +
-          "distinctAttribute no device has the attribute sriovnetwork.k8snetworkplumbingwg.io/pcieRoot, unless "
-          "a DeviceAttributes object adds it; did you mean resource.kubernetes.io/pcieRoot?" +
+          "distinctAttribute is \"sriovnetwork.k8snetworkplumbingwg.io/pcieRoot\", which no device has, "
+          "unless a DeviceAttributes object adds it; did you mean resource.kubernetes.io/pcieRoot?" +
           kEnd);
-  EXPECT_EQ(
-      of("matchAttribute: sriovnetwork.k8snetworkplumbingwg.io/PFName"),
-      field +
-          "matchAttribute devices of driver dra.networking, to which the constraint applies, have no attribute "
-          "sriovnetwork.k8snetworkplumbingwg.io/PFName by themselves; did you mean dra.networking/pfName?" +
-          kEnd);
+  EXPECT_EQ(of("matchAttribute: sriovnetwork.k8snetworkplumbingwg.io/PFName"),
+            field +
+                "matchAttribute is \"sriovnetwork.k8snetworkplumbingwg.io/PFName\", which devices of driver "
+                "dra.networking do not have by themselves; did you mean dra.networking/pfName?" +
+                kEnd);
   EXPECT_EQ(of("matchAttribute: sriovnetwork.k8snetworkplumbingwg.io/PFName", kDrivers.sriov), "");
   EXPECT_EQ(of("requests: [b], matchAttribute: sriovnetwork.k8snetworkplumbingwg.io/PFName"), "")
       << "another request may have other devices";
   EXPECT_EQ(of("matchAttribute: resource.kubernetes.io/numanode"),
             field +
-                "matchAttribute no device has the attribute resource.kubernetes.io/numanode; did you mean "
+                "matchAttribute is \"resource.kubernetes.io/numanode\", which no device has; did you mean "
                 "resource.kubernetes.io/numaNode?" +
                 kEnd);
   EXPECT_EQ(
       of("matchAttribute: sriovnetworks.k8snetworkplumbingwg.io/PFName"),
       field +
-          "matchAttribute no device has the attribute sriovnetworks.k8snetworkplumbingwg.io/PFName; did you "
+          "matchAttribute is \"sriovnetworks.k8snetworkplumbingwg.io/PFName\", which no device has; did you "
           "mean sriovnetwork.k8snetworkplumbingwg.io/PFName?" +
           kEnd);
   EXPECT_EQ(
