@@ -373,11 +373,11 @@ bool AttributeValue::operator==(const AttributeValue& other) const {
 
 size_t value_count(const AttributeValue& value) {
   return std::visit(
-      [](const auto& add_problem) -> size_t {
-        using Value = std::decay_t<decltype(add_problem)>;
-        constexpr bool kList = requires { add_problem.size(); } && !std::is_same_v<Value, std::string>;
+      [](const auto& alternative) -> size_t {
+        using Alternative = std::decay_t<decltype(alternative)>;
+        constexpr bool kList = requires { alternative.size(); } && !std::is_same_v<Alternative, std::string>;
         if constexpr (kList) {
-          return add_problem.size();
+          return alternative.size();
         } else {
           return 1;
         }
