@@ -649,7 +649,6 @@ TEST(CanonicalDefinition, NamespacesHaveSeparateAddressFolders) {
   EXPECT_EQ(canonical(config, own, kFunction)->find("dataDir"), std::string::npos);
 }
 
-// validate and the webhook know neither device nor policy.
 // A namespace user chooses the number of keys. Red when each of them is compared with all before it.
 TEST(CanonicalDefinition, WorkGrowsWithTheNumberOfKeys) {
   const auto keys = [](size_t count) {
@@ -686,6 +685,7 @@ TEST(CanonicalDefinition, NamesOnlyAListThatItKnows) {
             std::string::npos);
 }
 
+// validate and the webhook know neither device nor policy.
 TEST(CanonicalDefinition, ChecksIndependentFieldsWithoutADevice) {
   const DefinitionRules any;
   const auto why = [&](std::string_view config) {
