@@ -88,14 +88,22 @@ void judge_form(const Json& object, const Json& devices, const std::string& path
   const std::string_view version = object.text("apiVersion");
   const Json* all = devices.find("requests");
   const bool has_exactly = version == "resource.k8s.io/v1" || version == "resource.k8s.io/v1beta2";
-  if (!has_exactly || all == nullptr || all->array() == nullptr) return;
+  const bool is_flat = version == "resource.k8s.io/v1beta1";
+  if ((!has_exactly && !is_flat) || all == nullptr || all->array() == nullptr) return;
   for (size_t i = 0; i < std::min(kRequestsMax, all->array()->size()); ++i) {
     const Json& request = (*all->array())[i];
-    if (request.text("deviceClassName").empty() || request.find("exactly") != nullptr) continue;
-    out.errors.push_back({path + ".requests[" + std::to_string(i) + "].deviceClassName",
-                          "is a field of resource.k8s.io/v1beta1: in " + escaped(version, 64) +
-                              " write the fields of the request, without its name, below exactly",
-                          request.line()});
+    const std::string at = path + ".requests[" + std::to_string(i) + "].";
+    const Json* exactly = request.find("exactly");
+    if (is_flat && exactly != nullptr)
+      out.errors.push_back({at + "exactly",
+                            "is a field of resource.k8s.io/v1: in " + escaped(version, 64) +
+                                " write its fields beside the name of the request",
+                            exactly->line()});
+    if (has_exactly && exactly == nullptr && !request.text("deviceClassName").empty())
+      out.errors.push_back({at + "deviceClassName",
+                            "is a field of resource.k8s.io/v1beta1: in " + escaped(version, 64) +
+                                " write the fields of the request, without its name, below exactly",
+                            request.line()});
   }
 }
 

@@ -15,7 +15,7 @@ namespace sliced::webhook {
 /// object; "" if unknown. Returns nullopt if neither a configuration nor a selector is for our drivers, and
 /// no request is for one of our DeviceClasses.
 /// Errors:   configurations that every node would refuse; selectors that do not compile; requests in the form of
-/// an older API version.
+/// another API version.
 /// Warnings: attributes in selectors and constraints that no device has (selector_judgement.h); configurations that nodes
 /// ignore, because they name another driver than the devices'; names of DeviceClasses that resemble those of
 /// our drivers. The driver of a request is that of its DeviceClass, if known (Drivers::classes, or a class

@@ -179,8 +179,8 @@ TEST(Judgement, WarnsOfConstraintsThatNoDeviceMeets) {
           "API server refuses it without a domain\n");
 }
 
-// Red when an example of an older API version is valid, of which the API server drops a field.
-TEST(Judgement, RefusesRequestsInTheFormOfAnOlderVersion) {
+// Red when an example of another API version is valid, of which the API server drops a field.
+TEST(Judgement, RefusesRequestsInTheFormOfAnotherVersion) {
   const auto of = [](const std::string& version, const std::string& request) {
     return said(
         judge(object_of("apiVersion: resource.k8s.io/" + version +
@@ -196,6 +196,9 @@ TEST(Judgement, RefusesRequestsInTheFormOfAnOlderVersion) {
         "ResourceClaim c: spec.devices.requests[0].deviceClassName is a field of resource.k8s.io/v1beta1: in "
         "resource.k8s.io/" +
             version + " write the fields of the request, without its name, below exactly\n");
+  EXPECT_EQ(of("v1beta1", "exactly: {deviceClassName: dra.networking}"),
+            "ResourceClaim c: spec.devices.requests[0].exactly is a field of resource.k8s.io/v1: in "
+            "resource.k8s.io/v1beta1 write its fields beside the name of the request\n");
 }
 
 // Red when a claim that cannot be prepared is found only by its pod.
