@@ -319,11 +319,6 @@ std::string together_text(const Answer& answer) {
   for (const NodeAnswer& node : answer.nodes) {
     if (!node.kept_away.empty()) continue;
     if (node.found != Found::kNo || node.requests.empty()) return "";
-    for (const RequestView& view : node.requests)
-      if (view.all && view.matching > view.free && node.requests.size() == 1 && answer.nodes.size() == 1)
-        return "request " + view.request + " asks for all devices of class " + view.device_class +
-               ", and only " + std::to_string(view.free) + " of " + std::to_string(view.matching) +
-               " are free";
     const std::set<std::string> lacking = why::lacking_requests(node);
     if (lacking.empty() && node.clashes.empty()) {
       const std::string others = answer.nodes.size() > 1 ? ", and no other node has enough" : "";
@@ -448,6 +443,24 @@ std::string short_request_text(const Answer& answer, const RequestView& of, cons
                                   : "");
 }
 
+// For a request for all devices of which some are not free on each node.
+std::string short_request_for_all_text(const Answer& answer, const RequestView& of, const Supply& supply) {
+  return "request " + of.request + " asks for all devices of class " + of.device_class + ", and only " +
+         std::to_string(supply.most_free) + " of " + std::to_string(supply.best_view->matching) +
+         " are free" +
+         (answer.nodes.size() > 1 ? " on " + supply.best->name + ", the node with the most" : "");
+}
+
+// "at most 1 is free, on w-1"; if more match, with their number and obstacles.
+std::string most_free_text(const RequestView& of, const Supply& supply) {
+  std::string out =
+      "at most " + std::to_string(supply.most_free) + (supply.most_free == 1 ? " is free" : " are free");
+  if (supply.most_free > 0) out += ", on " + supply.best->name;
+  if (supply.most_free > 0 && !of.all) return out;
+  out += ", of " + std::to_string(supply.best_view->matching) + " that match";
+  return static_cast<int64_t>(supply.most_matching) < of.wanted ? out : out + because_text(*supply.best_view);
+}
+
 // For a request with alternatives, of which each has too little on each node; "" if one has enough.
 std::string short_alternatives_text(const Answer& answer, const NodeAnswer& node, const RequestView& of) {
   const std::string list = of.request.substr(0, of.request.find('/') + 1);
@@ -456,16 +469,10 @@ std::string short_alternatives_text(const Answer& answer, const NodeAnswer& node
     if (view.claim != of.claim || !view.request.starts_with(list)) continue;
     const Supply supply = supply_of(answer, view);
     if (!supply.is_short || supply.best == nullptr) return "";
-    parts.push_back(
-        view.request.substr(list.size()) +
-        (supply.most_matching == 0
-             ? " (class " + view.device_class + ") matches no device"
-             : " asks for " + wanted_of(view) + ", and the most is " + std::to_string(supply.most_free) +
-                   (supply.most_free > 0 ? ", on " + supply.best->name
-                                         : ", of " + std::to_string(supply.most_matching) + " that match" +
-                                               (static_cast<int64_t>(supply.most_matching) < view.wanted
-                                                    ? ""
-                                                    : because_text(*supply.best_view)))));
+    parts.push_back(view.request.substr(list.size()) +
+                    (supply.most_matching == 0
+                         ? " (class " + view.device_class + ") matches no device"
+                         : " asks for " + wanted_of(view) + ", and " + most_free_text(view, supply)));
   }
   return "no alternative of request " + list.substr(0, list.size() - 1) +
          " has enough devices on any node: " + join(parts, "; ") +
@@ -483,7 +490,9 @@ std::string short_text(const Answer& answer) {
       continue;
     }
     const Supply supply = supply_of(answer, of);
-    if (!of.all && supply.is_short && supply.best != nullptr) return short_request_text(answer, of, supply);
+    if (!supply.is_short || supply.best == nullptr) continue;
+    return of.all && supply.most_matching > 0 ? short_request_for_all_text(answer, of, supply)
+                                              : short_request_text(answer, of, supply);
   }
   return "";
 }

@@ -264,6 +264,34 @@ TEST(WhyPage, CountsFreeDevicesOfARequestForAll) {
       << text;
 }
 
+// Red when the headline is that no node has what the claims ask for.
+TEST(WhyPage, HeadlinesARequestForAllOnSeveralNodesOrBesideAnother) {
+  const std::string other =
+      "---\nkind: ResourceClaim\nmetadata: {name: other, namespace: ns}\nspec: {}\nstatus: {allocation: "
+      "{devices: {results: [{request: r, driver: d.io, pool: w, device: d0}, {request: r, driver: d.io, pool: w-2, "
+      "device: d0}]}}}\n";
+  const std::string all = "{name: a, exactly: {deviceClassName: vf, allocationMode: All}}";
+  std::string text = text_of_pod(cluster_of(devices_of("w", "d.io", 3) + devices_of("w-2", "d.io", 2) +
+                                            class_of("vf", "d.io") + claim_of(all) + other),
+                                 kOwnClaim);
+  EXPECT_TRUE(
+      text.starts_with("pod ns/p is pending: request a asks for all devices of class vf, and only 2 of 3 are "
+                       "free on w, the node with the most\n"))
+      << text;
+  text = text_of_pod(cluster_of(devices_of("w", "d.io", 3) + devices_of("w-3", "x.io", 1) +
+                                class_of("vf", "d.io") + class_of("x", "x.io") +
+                                claim_of(all + ", {name: b, exactly: {deviceClassName: x}}") + other),
+                     kOwnClaim);
+  EXPECT_TRUE(
+      text.starts_with("pod ns/p is pending: request a asks for all devices of class vf, and only 2 of 3 are "
+                       "free on w, the node with the most\n"))
+      << text;
+  text =
+      text_of_pod(cluster_of(devices_of("w", "x.io", 1) + class_of("vf", "d.io") + claim_of(all)), kOwnClaim);
+  EXPECT_TRUE(text.starts_with("pod ns/p is pending: no device on 1 node matches request a (class vf)"))
+      << text;
+}
+
 TEST(WhyPage, NamesAnIncompletePoolFirst) {
   std::string slice = devices_of("w", "d.io", 2);
   slice.replace(slice.find("resourceSliceCount: 1"), 21, "resourceSliceCount: 2");
@@ -305,7 +333,7 @@ TEST(WhyPage, HeadlinesEachAlternativeThatIsShort) {
   std::string text = text_of_pod(cluster_of(cluster), kOwnClaim);
   EXPECT_TRUE(text.starts_with(
       "pod ns/p is pending: no alternative of request a has enough devices on any node: first (class gpu) "
-      "matches no device; second asks for 2, and the most is 1, on w-1\n"))
+      "matches no device; second asks for 2, and at most 1 is free, on w-1\n"))
       << text;
   // One alternative has enough on the node: the request does not lack devices.
   text = text_of_pod(
