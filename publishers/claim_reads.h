@@ -1,8 +1,8 @@
 #pragma once
-// Reads single ResourceClaims to find out when a withdrawn device is free (policy::Ledger::questions). A
-// claim is read twice or more: until it shows that the device is allocated to it, and after the kubelet
-// unprepared the device until it no longer has the device. This is faster than a list of all claims and costs
-// the API server little.
+// Reads single ResourceClaims to find out when a withdrawn device is free (policy::Ledger::questions). This
+// is faster than a list of all claims, and costs the API server little. A claim is read
+//  - while the device is prepared, until the claim shows the device as allocated to it;
+//  - after the kubelet has unprepared the device, until the claim no longer has the device.
 #include <functional>
 #include <map>
 #include <optional>
@@ -16,20 +16,21 @@
 
 namespace sliced::publishers {
 
-/// One read at a time, on the loop thread. A claim that cannot be read or decoded is read again, with growing
-/// delays.
+/// One read at a time, on the loop thread. Each claim is read again, after 1 s to 60 s, doubling, as long as
+/// the ledger asks for it.
 /// REQUIRES: `ports` and `ledger` must outlive this object. stop() or destroying it cancels the running read.
 class ClaimReads {
  public:
-  /// Largest random delay before the first read of a claim. A policy that selects all nodes withdraws devices
-  /// everywhere at the same time.
+  /// Largest random delay before the first read of a claim whose device is prepared: a policy that selects
+  /// all nodes withdraws devices everywhere at the same time. A read after an unprepare has no such delay.
   static constexpr Millis kJitter{30'000};
 
   /// on_read: called at the end of the handler of the cluster's answer; may call arm() and stop().
   ClaimReads(kube::ClusterPorts ports, const policy::Ledger& ledger,
              std::function<void(const policy::ClaimRead&)> on_read);
 
-  /// Schedules reads for new questions of the ledger.
+  /// Called after each change of the ledger. Schedules reads for its new questions, and drops the reads of
+  /// questions that it no longer has. Continues after stop().
   void arm();
   void stop();
 

@@ -41,7 +41,8 @@ using ObservedSlices = std::map<std::string, kube::ResourceSlice>;
 struct Memory {
   std::map<std::string, int64_t> generations;  // by pool: the last one that the server holds
   std::map<std::string, int64_t> attempted;    // by pool: the highest one sent, answered or not
-  std::map<std::string, int> salts;            // by slice name with salt 0: number of names in use by others
+  std::map<std::string, int> salts;            // by slice name with salt 0: the salt to use, one more for
+                                               // each name that another object has
   std::set<std::string> full;  // slices without room for our annotations, because of the metadata of others
   std::set<std::string> undeletable;  // slices that the server refuses to delete or return
 };
@@ -105,12 +106,12 @@ bool is_of(const kube::ResourceSlice& slice, std::string_view driver, std::strin
 /// Returns true if the slice has labels, annotations or finalizers of others.
 bool has_metadata_of_others(const kube::ResourceSlice& slice);
 
-/// Returns a placeholder for a slice that is invalid or too large to decode.
+/// Returns a placeholder for a slice that is invalid or too large to decode: is_unread() is true.
 kube::ResourceSlice unread_slice(std::string name, std::string uid, std::string resource_version);
 
 /// Returns true if the slice could not be decoded, or only in part (kube::salvage_resource_slice).
 bool is_unreadable(const kube::ResourceSlice& slice);
-/// Returns true if driver and node of the slice are unknown.
+/// Returns true if the slice is unreadable and its driver and node are unknown.
 bool is_unread(const kube::ResourceSlice& slice);
 
 /// Returns true if the slice names this driver and node and has a name that slice_name() gives to its pool:

@@ -44,7 +44,8 @@ class EvidenceSource {
     kFailed,  // incomplete: a request failed, or an object is invalid
   };
   struct Handlers {
-    /// The random delay of read_pods() is chosen: the pods will be read after it.
+    /// read_pods() has chosen its random delay, after which it reads the pods. Not called for an immediate
+    /// read.
     std::function<void(Millis wait)> on_turn;
     /// Allocations of this node's pods, as far as they could be read.
     std::function<void(policy::PodClaims, Coverage)> on_pods;

@@ -10,8 +10,9 @@
 
 namespace sliced::publishers {
 
-/// Devices by slice index, and the names that the existing slice of that index holds.
+/// The devices of each slice, by its index.
 using Packing = std::map<size_t, std::vector<kube::DevicePtr>>;
+/// The names of the devices in each existing slice, in their order, by its index.
 using Assigned = std::map<size_t, std::vector<std::string>>;
 
 /// Returns at least one slice, also for no devices. Indices start at first_index: lower ones are slices of

@@ -1,7 +1,10 @@
 #pragma once
 // Schedules the read of this node's pods before VFs of the SR-IOV driver are offered: their PF may be
 // allocated by a DeviceExposurePolicy that was deleted, and nodes without such policies never list claims.
-// Sends no requests itself.
+// Sends no requests itself: Reservations owns it, and reads the pods.
+//
+// Order of calls: open(), request(), begin(); then postpone() and end() for each read, until end() or close()
+// ends the poll.
 #include <functional>
 #include <optional>
 
@@ -38,6 +41,7 @@ class PodPoll {
 
   /// Returns true if it is open and a device waits for it.
   bool is_requested() const { return is_open_ && is_requested_; }
+  /// Returns true if it is requested, and the delay after a failed read is over.
   bool is_due() const;
   /// Returns true from begin() until the read has succeeded or the time for it is over.
   bool is_begun() const;

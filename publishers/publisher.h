@@ -82,11 +82,12 @@ class Publisher {
   /// (policy/entry_validation.h). Sends nothing within this call.
   void set_desired(std::vector<policy::DesiredPool> pools, NodeIdentity node);
   bool has_desired() const { return desired_.has_value(); }
-  /// Stops writing until the next set_desired(): the Node, which owns the slices, is deleted.
+  /// Stops writing until the next set_desired(): the Node, which owns the slices, is deleted. Forgets the
+  /// desired pools, and the generations of their slices.
   void clear_desired();
-  /// Stops writing until the next set_desired(): a decision is being made.
+  /// Stops writing until the next set_desired(): a decision is being made. desired() stays.
   void await_desired() { awaits_desired_ = true; }
-  /// Allows or stops writes (interlock). A running request continues.
+  /// Allows or stops writes (interlock); they are allowed before the first call. A running request continues.
   void permit(bool writes);
   /// Ends the delay after a failed write: the server is reachable again.
   void retry_now();

@@ -18,12 +18,11 @@
 
 namespace sliced::publishers {
 
-/// Each stands for fields of ResourceSlice (resource/v1) that a server without the gate drops or refuses.
+/// Each means fields of ResourceSlice (resource/v1) that a server without the gate drops or refuses.
 enum class ServerFeature {
   kListAttributes,  // gate DRAListTypeAttributes (1.36 alpha)
-  /// The server stores counters (gate DRAPartitionableDevices), and kube-scheduler adds them up correctly:
-  /// 1.36.2 and
-  /// later. Without scheduler_version the scheduler is assumed to have the server's version.
+  /// The server stores counters (gate DRAPartitionableDevices), and kube-scheduler adds them up correctly
+  /// (1.36.2 and later). Without scheduler_version the scheduler is assumed to have the server's version.
   kCounters,
   kSharedDevices,       // allowMultipleAllocations and request policies (gate DRAConsumableCapacity)
   kSkipNodeOperations,  // gate DRAOptionalNodeOperations (1.37 alpha)

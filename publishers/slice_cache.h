@@ -27,7 +27,7 @@ class SliceCache {
   bool on_event(const SourceEvent<kube::ResourceSlice>& event, TimePoint now);
   /// The answer to our create or update. No effect if the watch has shown this version and its deletion.
   void on_written(kube::ResourceSlice stored);
-  /// The answer to a GET.
+  /// The answer to a GET. Ignored if the watch has shown a newer version.
   void on_stored(kube::ResourceSlice stored);
   /// The answer to our delete of that version. No effect if the watch has shown a newer version: the object
   /// was re-created.
@@ -41,13 +41,14 @@ class SliceCache {
   void share(const std::vector<kube::DevicePtr>& entries, const std::string& name);
 
   const ObservedSlices& slices() const { return slices_; }
-  /// Publisher::find_written().
+  /// See Publisher::find_written().
   const kube::ResourceSlice* find_written(const std::string& name, const std::string& uid,
                                           const std::string& resource_version) const;
   bool listed() const { return listed_; }
   /// Returns when drop_confirmed() must be called next; nullopt if no answer takes precedence over a list.
   std::optional<TimePoint> next_deadline() const;
-  /// Ends the precedence of answers over the list after kListLagMax. Returns true if slices() changed.
+  /// Drops answers that took precedence over a list for kListLagMax: the list's content, or absence, replaces
+  /// them. Returns true if slices() changed.
   bool drop_confirmed(TimePoint now);
 
  private:

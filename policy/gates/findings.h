@@ -19,10 +19,12 @@ enum class Waiting {
   kAsKnown,  // by the last value that was read, however old
 };
 
+/// The readiness of one device in one decision, or in one check by prepare or explain.
 class Findings {
  public:
-  /// waiting: returns the mode for the entry; called at most once, and only if the result depends on it.
-  /// Conditions that the daemon assumed at its start (Track::assumed) count as met, except with kMissing.
+  /// demand: the readiness that the policy requires, with the daemon's defaults (demand_of()). waiting:
+  /// returns the mode for the entry; called at most once, and only if the result depends on it. Conditions
+  /// that the daemon assumed at its start (Track::assumed) count as met, except with kMissing.
   /// Requires: inputs and device outlive this object.
   Findings(const Inputs& in, const hotplug::HostDevice& device, const Demand& demand,
            const std::function<Waiting()>& waiting);

@@ -27,6 +27,7 @@
 
 namespace sliced::policy {
 
+/// SriovResourcePolicy; DeviceExposurePolicy.
 enum class PolicyType : uint8_t { kSriov, kExposure };
 
 /// A device entry that a policy offers, before the gates have checked it. References are valid for one call.
@@ -54,10 +55,11 @@ struct Rejection {
   std::string reason = {};
 };
 
-/// Inputs of all gates in one decision, and the results that they add.
+/// Inputs of all gates in one decision, and the results that they add. Used by one thread, the one that makes
+/// the decision: the loop's or a worker's.
 struct DecisionContext {
   const Inputs& in;
-  PoolNames& pools;
+  PoolNames& pools;  // of DeviceExposurePolicies
   /// Index into PolicySet::exposures of the first invalid exclude that may select this node; -1 if there is
   /// none.
   int32_t unreadable_exclude = -1;
@@ -104,6 +106,8 @@ struct GateKind {
   std::string (*say)(const GateExplanation& explanation);  // returns one sentence for explain()
 };
 
+/// Returns the row of a gate for all_gates(). Requires: OneGate has a constructor from DecisionContext&, an
+/// array kOutcomes, and a static function say().
 template <class OneGate>
 GateKind gate_kind(std::string_view name) {
   const auto make = [](DecisionContext& context) -> std::unique_ptr<Gate> {

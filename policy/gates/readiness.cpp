@@ -177,7 +177,7 @@ void require_pf_query(DecisionContext& now, const hotplug::HostDevice& device, c
   PfQuery& one = now.pf_queries.try_emplace(device.id.text, PfQuery{queried, since}).first->second;
   one.conditions |= queried;
   one.since = std::max(one.since, since);
-  if (stale_conditions(now.in, device, queried, /*stands=*/false).is_any())
+  if (stale_conditions(now.in, device, queried, /*is_published=*/false).is_any())
     now.pfs_to_query.insert(*device.pf);
 }
 

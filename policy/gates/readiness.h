@@ -14,8 +14,9 @@
 
 namespace sliced::policy {
 
-/// Requests a query of the PF if the demand contains VF settings. Called before the gates, so that the query
-/// starts even if another gate withholds the offer.
+/// If the demand contains VF settings: adds them to pf_queries of the context, and if the known values are
+/// too old, the PF to pfs_to_query. Called before the gates, so that the query starts even if another gate
+/// withholds the offer.
 void require_pf_query(DecisionContext& now, const hotplug::HostDevice& device, const Demand& demand);
 
 /// Return the types of the conditions of holdBinding in status.devices of a claim: the device is ready; the

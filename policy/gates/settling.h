@@ -13,9 +13,11 @@ namespace sliced::policy {
 class SettlingDevices {
  public:
   explicit SettlingDevices(const Inputs& inputs);  // inputs must outlive this object
+  /// Returns true if the device settles (Inputs::settling).
   bool is_in_motion(const hotplug::HostDevice& device) const;
   /// Returns true if the entry was published in this pool by the previous decision. Otherwise the gate
-  /// withholds it.
+  /// settling withholds it. Unlike policy::was_published(), slices of an earlier process do not count: no
+  /// device settles in the first decision.
   bool was_published(std::string_view pool, std::string_view entry) const;
   /// Returns the entry; while its device settles, with the attributes that were published. Counters are not
   /// kept, because they are recomputed.
