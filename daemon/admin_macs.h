@@ -5,7 +5,7 @@
 // Pace:      one VF at a time; each once, and again only if the address was lost since
 //            (policy/configure/attempts.h).
 // Errors:    without CAP_NET_ADMIN it logs that once, and stops. A driver's refusal is logged for that VF. A
-//            PF whose driver hangs is skipped from then on.
+//            PF whose driver hangs is skipped until the daemon restarts.
 // Log:       each address that was set, with the policy that requires it: the audit of this daemon's changes
 //            of the host.
 // Ownership: ports outlive this object. Its destruction starts no further write; one in progress may
@@ -27,8 +27,8 @@
 
 namespace sliced::daemon {
 
-/// Checks that the facts still hold, writes, and reads back. Blocks; for a worker. Errors: kDenied; others of
-/// the driver.
+/// Checks that the facts still hold, writes, and reads back: kubelet::set_missing_mac(), or a test's. Blocks;
+/// for a worker. Errors: kDenied; others of the driver.
 using SetMissingMac = std::function<Result<policy::MacOutcome>(const policy::MissingMac& what)>;
 
 struct AdminMacPorts {
@@ -53,7 +53,8 @@ class AdminMacs {
   };
   AdminMacs(AdminMacPorts ports, Handlers handlers);
 
-  /// Replaces the addresses that are not written yet by those that are missing now.
+  /// Replaces the addresses that are not written yet by those that are missing now. host: the current host; a
+  /// VF that has an address in it is due again if it loses it.
   void take(std::vector<policy::MissingMac> missing, const hotplug::Inventory& host);
 
  private:

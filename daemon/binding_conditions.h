@@ -53,7 +53,7 @@ struct AllocatedClaim {
 /// form are ignored.
 AllocatedClaim decode_allocated(const kube::Json& claim, const std::set<std::string>& drivers);
 
-/// The judgement of a device.
+/// Whether the pod that has the device may be bound.
 struct DeviceWord {
   enum class Is : uint8_t {
     kReady,    // the pod may be bound
@@ -61,7 +61,7 @@ struct DeviceWord {
     kLost,     // it is not offered any more: another device is to be allocated
   };
   Is is = Is::kReady;
-  std::string why;  // "" it is ready
+  std::string why;  // "": it is ready
 };
 /// nullopt if the device is another node's, or nothing is known yet: no condition is written.
 using JudgeDevice = std::function<std::optional<DeviceWord>(const AllocatedDevice& device)>;

@@ -49,8 +49,8 @@ class ClusterSources {
  public:
   struct Driver {
     std::string name;
-    std::string slices;  // name of its slices as a source: "own slices"
-    size_t slices_bytes_max = SIZE_MAX;
+    std::string slices;                  // name of the source of its slices, in messages: "own slices"
+    size_t slices_bytes_max = SIZE_MAX;  // memory for its slices
   };
   /// drivers: for SriovResourcePolicies, for DeviceExposurePolicies; the index is `driver` in
   /// ClusterEvents::on_slices. policies: a kind that is off is not watched, and its published slices are

@@ -4,7 +4,7 @@
 //
 //   ClusterSources + HostSource ──▶ State ──▶ Decider ──▶ make_snapshot ──▶ policy::decide ──▶ make_plan ──▶ apply
 //        ▲                                                                                                    │
-//        └── own slices come back as one more source ── cluster ◀── PoolPublishers, one per driver ◀─────────────────┘
+//        └── own slices come back as one more source ── cluster ◀── PoolPublishers, one per driver ◀──────────┘
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -82,7 +82,8 @@ class Daemon final : private ClusterEvents, private DecisionOwner, private PoolE
   /// Sets the devices that the kubelet plugin holds for deleted claims. Entries that require them are not
   /// offered.
   void withhold(policy::NotReturnedDevices not_returned);
-  /// Pins the facts of a device from before `by` got it, until let_go(). Decisions use the pinned facts.
+  /// Pins the facts of a device from before `by` got it, until let_go(). Decisions use the pinned facts. by:
+  /// identifies the prepared claim (driver and uid).
   void hold(const std::string& by, const hotplug::HostDevice& facts) {
     state_.readiness.hold(facts.id.text);
     if (held_.hold(by, facts)) decide_before_writing("the devices of running pods are known");
@@ -118,9 +119,9 @@ class Daemon final : private ClusterEvents, private DecisionOwner, private PoolE
   bool converged() const;
   /// Returns whether no write is in progress.
   bool idle() const;
-  /// Returns the sources that have not synced yet, with the reason: "policies: denied: list
-  /// sriovresourcepolicies: ..."; and whether the first decision takes too long. Empty after the first
-  /// decision.
+  /// Returns what the first decision waits for: each source that has not synced yet, with the reason
+  /// ("policies: denied: list sriovresourcepolicies: ..."); a missing Node; a decision that takes too long.
+  /// After the first decision it is empty, except while the Node does not exist.
   std::vector<std::string> waiting_for() const;
   /// Calls say for each source of the cluster.
   void for_each_source(
@@ -153,10 +154,11 @@ class Daemon final : private ClusterEvents, private DecisionOwner, private PoolE
   std::unique_ptr<AdminMacs> make_admin_macs(SetMissingMac set);
   ClusterSources::Scope scope() const;
 
-  // The current host, and the host with pinned facts (HeldHost). After the first publication, changed devices
-  // settle first.
+  // on_host() gets the current host from HostSource, on_inventory() the host with pinned facts from HeldHost.
+  // After the first publication, changed devices settle first.
   void on_host(const hotplug::InventoryUpdate& update);
   void on_inventory(const hotplug::InventoryUpdate& update);
+  // Returns whether the update only confirms a removal that the last decision already contains.
   bool is_decided_already(const hotplug::InventoryUpdate& update);
   // A deleted Node's slices are deleted too: nothing is desired until it exists again.
   void on_node(const OwnNode::Event& event) override;
@@ -177,8 +179,10 @@ class Daemon final : private ClusterEvents, private DecisionOwner, private PoolE
   void meet(const kube::ResourceSlice& slice);
   // Blocks writes until the next decision.
   void decide_before_writing(std::string why);
-  // Blocks writes of decisions without a new exclude or Node, for a limited time.
+  // An exclude or the Node has changed: blocks writes until a decision includes the change, for at most 2 s
+  // after the first change of a stream of them.
   void hold_writes(std::string why);
+  // Returns whether the newest snapshot lacks such a change, and the time has not passed.
   bool is_behind() const;
   // The state has changed: a decision is due.
   void mark(std::string why);
@@ -190,18 +194,22 @@ class Daemon final : private ClusterEvents, private DecisionOwner, private PoolE
   bool awaits_sources() const override { return !sources_awaited().empty(); }
   // Also true if no policy uses a feature; the server is not queried then.
   bool are_abilities_known(const policy::PolicySet& policies);
-  // Runs once per process.
+  // Restores facts of netdevs that left the host's namespace before the start, from own slices. Runs once per
+  // process. Returns true if the host is read again for them; its end marks.
   bool recover_sticky();
   // Starts reading claims if the record of reserved entries is incomplete.
   void begin_charges();
-  // Readiness: since when conditions hold, and which PFs are polled.
+  // Returns whether this is a one-shot command (plan, explain): it reads the host once, and does not wait for
+  // conditions of readiness.
   bool looks_once() const;
+  // Starts the record of the times since which conditions of readiness hold; updates it.
   void begin_tracks();
   void look_at_readiness();
   // Returns whether the daemon waits for the node state, until it has matched once.
   bool is_node_state_awaited() const {
     return awaits_node_state_ && options_.until_configured.how == config::ConfiguredBy::How::kNodeState;
   }
+  // Updates State::unconfigured from the node state (--until-configured).
   void look_at_sign();
   // Sets missing addresses; called after each decision and after changes of the host.
   void set_missing_macs();
@@ -216,9 +224,12 @@ class Daemon final : private ClusterEvents, private DecisionOwner, private PoolE
   std::set<hotplug::PciAddress> out_of_sync();
   // Executes the plan, and stores its decision.
   void apply(Plan plan);
+  // Logs the difference of the offer, and reports it to the observers.
   void report(Driver which, const Plan& plan) const;
+  // Passes the desired pools to the publishers.
   void publish(Plan& plan);
 
+  // Passes may_write() to the publishers and to the reads of claims.
   void apply_permission();
   // At each --sync-interval the whole host is read, and refused entries are retried.
   void arm_sync();

@@ -14,7 +14,8 @@
 //            is abandoned: the last one stays valid, nothing is added or withdrawn, and it is retried, never
 //            on the loop. Time limits never add or withdraw a device.
 // Overtaken: a newer change may be a removal, so the decision is repeated; but not twice in a row, because a
-//            stream of changes would prevent any decision. One that mark_void() discards is always repeated.
+//            stream of changes would prevent any decision. One that mark_void() or decide_now() discards, or
+//            during which a source was lost, is always repeated.
 // Ownership: ports and owner outlive this object. Its destruction stops the decision in progress.
 // Reentry:   handlers may call mark() and mark_void(); they run on turns of their own or from decide_now(),
 //            never from inside mark().

@@ -26,8 +26,9 @@ class HeldHost {
 
   /// Takes a host update, and calls on_update unless pinned facts hide all of it.
   void take(const hotplug::InventoryUpdate& update);
-  /// Pins facts from before `by` got the device; several holders are possible. Returns true if the inventory
-  /// for decisions differs now. The first facts stay if the device is pinned already, or is returning.
+  /// Pins facts from before `by`, a prepared claim, got the device; several holders are possible. Returns
+  /// true if the inventory for decisions differs now. The first facts stay if the device is pinned already,
+  /// or is returning.
   bool hold(const std::string& by, const hotplug::HostDevice& facts);
   /// Ends all holds of `by`.
   void let_go(const std::string& by);

@@ -48,11 +48,13 @@ class KubeletPlugin final : public Observer {
   const std::map<std::string, std::string>& other_programs() const { return plugin_.other_programs(); }
   /// A device's health depends on the desired pools and on the host's inventory, a binding condition on both.
   void on_decided(const policy::Decision& decision) override;
+  /// See CountedPreparer; for metrics.
   const kubelet::CountedPreparer::ByDriver& counts() const { return counted_.counts(); }
   size_t failing(const std::string& driver) const { return counted_.failing(driver); }
   /// Duration of ADD for each interface, successful or not.
   const DurationHistogram& attaches() const { return *attaches_; }
   const kubelet::PreparedClaims& prepared() const { return preparer_.prepared(); }
+  /// See ClaimPreparer::with_ignored().
   const std::map<kubelet::PreparedKey, kubelet::ClaimWithIgnored>& with_ignored() const {
     return preparer_.with_ignored();
   }
@@ -75,6 +77,7 @@ class KubeletPlugin final : public Observer {
  private:
   // Returns whether a link that is not on the host may be in a pod of a prepared claim.
   bool may_be_in_pod(const std::string& driver, const std::string& pool, const std::string& device) const;
+  // See Interfaces::has_moved(), for all prepared claims with the entry.
   bool has_moved(const std::string& driver, const std::string& pool, const std::string& device) const;
   // Returns the uids of the prepared claims that have the entry.
   std::set<std::string> claims_of(const std::string& driver, const std::string& pool,

@@ -48,7 +48,7 @@ class LivePage {
 
   /// Adds "/", "/page.css", "/page.js", "/devices" and "/events". This object outlives the pages.
   void add_to(status::Pages& pages);
-  /// Called after each decision.
+  /// Called after each decision. Checks soon for changed rows.
   void on_decided();
   /// Sends the change to all listeners immediately.
   void on_change(const status::PastChange& past);

@@ -60,6 +60,7 @@ class NodeEvents {
   /// Checks start with start() or on_decided(); Events are written after permit(true).
   explicit NodeEvents(Surroundings around);
   void start() { look_later(); }
+  /// true: the interlock is held.
   void permit(bool writes) { writer_.permit(writes); }
   void on_decided();
   const reports::EventWriter& writer() const { return writer_; }

@@ -1,9 +1,9 @@
 #pragma once
 // The offer of one driver on this node: its publisher, the entries that the server refused, and the log. The
-// daemon has one for each driver; they differ only in their pools. Ownership: ports and events outlive this
-// object.
-// Reentry: events may call set_desired() and put_off(). Log: added,
-// removed and changed entries, once per decision with a difference.
+// daemon has one for each driver; they differ only in their pools.
+// Ownership: ports and events outlive this object.
+// Reentry: events may call set_desired() and put_off().
+// Log: added, removed and changed entries, once per decision with a difference.
 #include <optional>
 #include <set>
 #include <string>
@@ -18,7 +18,8 @@
 
 namespace sliced::daemon {
 
-/// Events of a publisher, as in publishers::Publisher::Handlers.
+/// Events of a publisher, as in publishers::Publisher::Handlers. Called on turns of the loop; Daemon
+/// implements it.
 class PoolEvents {
  public:
   /// The quarantine has changed.
@@ -40,6 +41,7 @@ class PoolPublisher {
     bool is_first = false;  // the first decision, which is logged even if nothing is offered
   };
 
+  /// Writes nothing before publisher().permit(true).
   PoolPublisher(kube::ClusterPorts ports, std::string driver, PoolEvents& events);
   PoolPublisher(const PoolPublisher&) = delete;
 

@@ -20,7 +20,7 @@ class Service final : public Observer {
   /// that.
   void start();
   void on_decided(const policy::Decision&) override;
-  /// The interlock is held.
+  /// Called when the interlock is held.
   void on_writer();
   /// For systemd's Type=notify-reload: RELOADING, then READY at the end, also if the file was invalid.
   void on_reloading() { manager_.reloading(); }

@@ -48,7 +48,7 @@ struct Metrics {
     std::vector<Count> calls;        // by operation
     DurationHistogram prepare = {};  // prepare calls, from the call to its answer
     uint64_t prepared = 0;           // currently prepared claims
-    uint64_t failing = 0;            // claims whose last recent call failed
+    uint64_t failing = 0;            // claims whose last prepare failed, in the last 5 minutes
   };
   /// This node's NodeDeviceReport.
   struct Reports {

@@ -37,7 +37,8 @@ struct Report {
   std::vector<std::string> waiting_for;         // before the first decision; empty afterwards
   std::optional<policy::Summary> summary = {};  // of the last decision
 
-  /// The interlock is held and writes are allowed; otherwise the reason.
+  /// This process holds the interlock and, with the kubelet plugin, knows the prepared claims. stands_by_for:
+  /// the reason if not.
   bool is_serving = false;
   std::string stands_by_for;
   /// "on"; "off": pods with claims do not start on this node; "waiting": another program serves one of the
