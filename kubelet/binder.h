@@ -47,15 +47,15 @@ class HostBinder final : public Binder {
   const std::shared_ptr<const Host> host_;
 };
 
-/// Returns the MAC address that the PF sets for the VF in this operation; "" if it stays unchanged. A bind
-/// returns the address that the pod requests. A restore returns the original address, so that a VM never
-/// finds an address that another pod requested. Returns "" for an original address that no function accepts.
+/// Returns the MAC address that the PF sets for the VF in this operation: for kBind the address that the pod
+/// requests, otherwise the original one, so that a VM never finds an address that another pod requested. ""
+/// if the address stays unchanged, or if no function accepts the original one.
 std::string mac_for(Binding what, const PreparedDevice& device);
 /// Returns the MAC address that the device's interface had, which is written back after its driver is bound.
 /// Returns "" if it had none, or one that cannot be set (InfiniBand, all zeros).
 std::string own_mac_of(const PreparedDevice& device);
-/// Runs the operation for one device of a call, and returns its Binder::Done result. Blocks and may hang: for
-/// a worker thread or a helper process.
+/// Runs the operation for one device of a call, and returns its Binder::Done result. together: all devices of
+/// the call. Blocks and may hang: for a worker thread or a helper process.
 Result<std::string> bind_or_restore(const Host& host, Binding what, const PreparedDevice& device,
                                     const std::vector<PreparedDevice>& together);
 

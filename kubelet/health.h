@@ -34,14 +34,14 @@ class HealthBook {
   using ClaimsOf = std::function<std::set<std::string>(const std::string& pool, const std::string& device)>;
   /// Returns whether a pod may have the interface of the entry, so that it is not on the host.
   using MayBeInPod = std::function<bool(const std::string& pool, const std::string& device)>;
-  /// Returns whether an attachment that stands has moved the entry's interface into a pod.
+  /// Returns whether an existing attachment has moved the entry's interface into a pod.
   using IsMoved = std::function<bool(const std::string& pool, const std::string& device)>;
   /// Returns all entries that are or were offered, sorted by pool and name. A device that is not in the
   /// inventory is reported as missing, except a link that a pod may have. A function without a driver is
   /// healthy if it had none when it was first seen (it may be for vfio-pci). A function that was missing while
-  /// a claim had it stays in trouble until the claim ends, because the pod has nothing of the new one. So does a
-  /// function that has an interface on the host again while a pod's attachment stands: its driver was bound
-  /// again or has recovered from an error, which makes a new interface in the host's namespace.
+  /// a claim had it stays in trouble until the claim ends, because the pod cannot use the new function. So
+  /// does a function that has an interface on the host again while a pod's attachment exists: its driver was
+  /// bound again or has recovered from an error, which creates a new interface in the host's namespace.
   std::vector<DeviceHealth> judge(const std::vector<policy::DesiredPool>& offered,
                                   const hotplug::Inventory& inventory, const ClaimsOf& claims_of,
                                   const MayBeInPod& may_be_in_pod = {}, const IsMoved& is_moved = {});
@@ -52,7 +52,7 @@ class HealthBook {
     bool had_driver = false;  // at the first judge()
     bool is_offered = false;
     std::set<std::string> missed_by;  // prepared claims that had it while it was missing
-    bool was_seen_away = false;       // its interface, by the attachment that stands
+    bool was_seen_away = false;       // its interface, during the present attachment
   };
   // Adds new entries, in the order of the pools, and marks entries that are no longer offered.
   void learn(const std::vector<policy::DesiredPool>& offered, const hotplug::Inventory& inventory);
@@ -64,7 +64,7 @@ class HealthBook {
 };
 
 /// Returns the problem of an entry whose hardware was removed and created again before this process started,
-/// below the pod that has it (PreparedDevice::was_recreated); "" if none.
+/// while a pod had it (PreparedDevice::was_recreated); "" if none.
 std::string trouble_of_recreated(const PreparedClaims& prepared, const std::string& driver,
                                  const std::string& pool, const std::string& device);
 

@@ -20,8 +20,8 @@ struct EntrySources {
 };
 
 /// Returns nullopt if the device is not on this node, or the pool is another node's. An entry without a
-/// record is identified by its name, and excludes every persona that it might. The device's facts are the
-/// pinned ones: from before it was bound or moved.
+/// record is identified by its name, and counts as excluding every persona that it may exclude. The device's
+/// facts are the pinned ones: from before it was bound or moved.
 std::optional<KnownEntry> find_entry(const EntrySources& sources, const std::string& driver,
                                      const std::string& pool, const std::string& entry);
 

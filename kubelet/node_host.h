@@ -54,9 +54,11 @@ class NodeHost final : public Host {
         process_with_open = {};
     /// See process_of_pods(). Empty: processes cannot be seen.
     std::function<Result<std::optional<DeviceHolder>>(const std::vector<std::string>& pods)> process_of = {};
+    /// See read_vf_macs(), write_vf_mac() and write_own_mac().
     std::function<Result<std::map<int, std::string>>(int ifindex)> read_macs = {};
     std::function<Result<Unit>(const VfOfInterface& vf, const std::string& mac)> write_mac = {};
     std::function<Result<Unit>(int ifindex, const std::string& mac)> write_own_mac = {};
+    /// See probe_vfio_group(). Empty: the use of a group is unknown.
     std::function<GroupUse(const std::string& node)> probe_group = {};
     VfSettingsKernel vf_settings = {};
     std::function<Result<std::vector<HostLink>>()> links = {};  // of this namespace
@@ -102,8 +104,8 @@ class NodeHost final : public Host {
   std::vector<std::string> names(const std::string& path, std::string_view prefix = "") const;
   // Sets the RDMA device's name and its nodes below /dev/infiniband (uverbs, umad, rdma_cm), as named in
   // sysfs. device: its path in sysfs, "" for a link. interfaces: its own, in this namespace. An RDMA device in
-  // another network namespace has its nodes and no name here: the kernel hides infiniband/ of sysfs there, and
-  // not the classes of the nodes.
+  // another network namespace has nodes here, but no name: the kernel hides the directory infiniband/ of such
+  // a device in sysfs, but not the class directories of its nodes.
   void look_at_rdma(const std::string& device, const std::vector<std::string>& interfaces,
                     DeviceSnapshot& out) const;
   // Returns the device's interface in this namespace: the one with the name, otherwise the function's only

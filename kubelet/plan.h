@@ -130,8 +130,8 @@ cdi::Spec claim_spec(const PreparedClaim& claim);
 std::optional<cdi::Spec> pod_spec(const std::string& driver, const std::string& pod_id,
                                   const PreparedClaims& prepared);
 /// Returns the id of the pod spec that the claim's devices refer to: that of its only pod; "" if several pods
-/// share the claim. One spec covers all claims of a pod, because of two specs that set the same variable the
-/// last one wins. Limitation: a pod that joins later gets the edits of the first one, because the kubelet
+/// share the claim. One spec covers all claims of a pod: if two specs set the same variable, the runtime uses
+/// the last one. Limitation: a pod that joins later gets the edits of the first one, because the kubelet
 /// prepares a claim once.
 std::string pod_id_of(const Claim& claim);
 

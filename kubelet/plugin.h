@@ -59,8 +59,8 @@ class Plugin {
   /// Drivers that another program serves, with the path: "PATH: ...". The kubelet may send claims of such a
   /// driver to either program, and both would write its ResourceSlices.
   const std::map<std::string, std::string>& other_programs() const { return others_; }
-  /// Requires: called when the host or the offered devices may have changed. Cheap: changes within
-  /// kHealthSettle are combined, and nothing is computed while no kubelet watches.
+  /// Called when the host or the offered devices may have changed. Cheap: changes within kHealthSettle are
+  /// combined, and nothing is computed while no kubelet watches.
   void look_at_health();
   /// Returns whether both sockets of the driver exist.
   bool is_serving(const std::string& driver) const;

@@ -113,8 +113,8 @@ struct PreparedDevice {
   std::string network_refusal;  // "" if it is run
   /// Its vDPA device at prepare, whose node the pod gets: "vdpa0", "/dev/vhost-vdpa-0"; "" if none.
   std::string vdpa_device = {}, vdpa_node = {};
-  /// Host::incarnation_of() at prepare: another one later means that the device was removed and created again,
-  /// which its pod has nothing of. "" if unknown.
+  /// Host::incarnation_of() at prepare. Another one later: the device was removed and created again, and its
+  /// pod cannot use the new one. "" if unknown.
   std::string incarnation = {};
   /// dra-driver-sriov may have run it in a running sandbox; valid until the runtime has reported its
   /// sandboxes.

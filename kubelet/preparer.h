@@ -91,7 +91,8 @@ class ClaimPreparer final : public Preparer {
   struct Handlers {
     std::function<void(const policy::Prepared&)> on_prepared;
     std::function<void(const policy::Unprepared&)> on_unprepared;
-    /// The facts of a device from before it was bound or moved, which decisions use while `by` holds it.
+    /// The facts of a device from before it was bound or moved, which decisions use while `by` holds it. by:
+    /// driver and uid of the claim.
     std::function<void(const std::string& by, const hotplug::HostDevice& facts)> on_held;
     /// The claim has left the record, also on disk. Its devices return to the host from now on.
     std::function<void(const std::string& by)> on_let_go;
@@ -236,8 +237,11 @@ class ClaimPreparer final : public Preparer {
   void fail_release(Task& task, const std::string& problem);
   // Records the reason, also on disk, and schedules a retry in case the kubelet does not call again.
   void set_not_returned(const PreparedKey& key, const std::string& why);
+  // Records whether the claim still exists, also on disk. kUnknown changes nothing.
   void set_state(const PreparedKey& key, ClaimState state);
+  // Schedules report_not_returned(). is_of_record: also schedules a write of the checkpoint.
   void mark_changed(bool is_of_record);
+  // Applies the change of a record to the copies that tasks of the claim have of it.
   void change_copies(const PreparedKey& key, const std::function<void(PreparedClaim&)>& change);
   void report_not_returned();
 
@@ -286,9 +290,9 @@ class ClaimPreparer final : public Preparer {
   void restore_settings_later();
   // Adds it to prepared_, replacing an older record, and notifies the daemon.
   void reserve(PreparedClaim claim);
-  // Removes it from prepared_, and notifies the daemon, but for on_let_go. Does nothing if it is not there.
+  // Removes it from prepared_, and calls on_unprepared. Does nothing if it is not there. let_go() follows.
   void release(const PreparedKey& key);
-  // Requires: the released record is not on disk, or is on record again after this call.
+  // Calls on_let_go. Requires: the released record is not on disk, or is on record again after this call.
   void let_go(const PreparedKey& key);
   void report_ignored(const Task& task);
   // Reserves the records of earlier processes, then starts the calls that waited.

@@ -70,9 +70,12 @@ class Reconcile {
   struct Found;
   // Queries one claim after the other by GET: a node has a few hundred at most.
   void ask_next();
-  // A claim that cannot be read or decoded counts as existing.
+  // Applies the answer about one claim, and continues with the next. A claim that cannot be read or decoded
+  // counts as existing.
   void take(const PreparedKey& key, ClaimState state);
+  // Updates absent_, and calls on_state.
   void note(const PreparedKey& key, ClaimState state);
+  // Queries the claims of which only the uid is known, by one list of all claims.
   void list_nameless();
   // Checks the claims that are gone for kAbsentMin for a remaining process, pod or open device, as far as
   // these can be seen.

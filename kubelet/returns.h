@@ -13,7 +13,8 @@
 namespace sliced::kubelet {
 
 /// Queries a claim immediately, then after 5 s, 10 s and so on, with at most 5 minutes between two queries.
-/// From the second query on, a deleted claim is released.
+/// From the second query on, a deleted claim is released. A claim without a name (kubelet/recall.h) is not
+/// queried: the finding of Reconcile counts.
 /// Threads: called on the loop thread.
 /// Ownership: cluster and scheduler must outlive this object; its destruction ends all retries.
 /// Bounds: one entry for each claim on record, and one for each claim that left the record since its last

@@ -71,7 +71,7 @@ class Interfaces final : public InterfacePort {
   /// Returns whether the device's interface may be in a pod of the claim: an attachment of it has begun and has
   /// not ended, or Multus attaches, which reports nothing.
   bool may_be_in_pod(const PreparedClaim& claim, const PreparedDevice& device) const;
-  /// Returns whether an attachment that stands has moved the device's interface into a pod of the claim.
+  /// Returns whether an existing attachment has moved the device's interface into a pod of the claim.
   bool has_moved(const PreparedClaim& claim, const PreparedDevice& device) const;
   /// As kubelet::read_networks(); with only_ends the claim is unchanged.
   kube::CallPtr read_networks(PreparedClaim claim, std::vector<KnownEntry> known,

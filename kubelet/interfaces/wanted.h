@@ -50,7 +50,7 @@ std::vector<PreparedKey> claims_used(const PreparedClaims& prepared,
 /// too.
 cni::Record record_of(const WantedInterface& wanted, const nri::PodSandbox& pod);
 /// Returns whether both are of one device of one claim. Otherwise they only share a name, which is unique in
-/// a sandbox. A record of an earlier version, without this fact, may be of any claim.
+/// a sandbox. A record of an earlier version has no owner, and counts as of the same device.
 bool are_of_one(const cni::Record& a, const cni::Record& b);
 /// Applies the rules of an administrator's definition, which protect other claims' devices and the host's
 /// interfaces.
