@@ -22,10 +22,12 @@ struct RuntimePorts {
 };
 /// Returns find_runtime_directory() for this process.
 std::string runtime_directory(const config::Options& options);
-/// Returns --runtime-directory, otherwise the first of: systemd's $RUNTIME_DIRECTORY; /run/sliced for root or
-/// if this user owns it; $XDG_RUNTIME_DIR/sliced, /run/user/UID/sliced and $HOME/.sliced if this user owns
-/// the parent; "" if there is none. Never /tmp: any user could create the name there first and prevent the
-/// start.
+/// Returns --runtime-directory, otherwise the first that applies:
+///  - systemd's $RUNTIME_DIRECTORY;
+///  - /run/sliced, for root or if this user owns it;
+///  - $XDG_RUNTIME_DIR/sliced;
+///  - /run/user/UID/sliced, or $HOME/.sliced, if this user owns the parent.
+/// Returns "" if none applies. Never /tmp: any user could create the name there first and prevent the start.
 std::string find_runtime_directory(const std::string& option, const RuntimePorts& ports);
 
 /// Returns "<driver>_<node>.lock", shortened by a hash at 200 bytes. Neither name contains '_', so file names

@@ -73,7 +73,7 @@ class PolicyBook {
 
   /// Returns whether objects that a list lacks are too important to drop after one list: most of the offer
   /// depends on them, or one is an exclude that was left out. A failing server, or a replica that lost its
-  /// data, may return an incomplete list.
+  /// data, may return an incomplete list. False before the first decision.
   bool keeps_missing(const kube::Resource& kind, const std::vector<Id>& missing, const Known& known) const;
 
   /// Returns all policies in the order of evaluation. The pointer stays the same while nothing changes, so

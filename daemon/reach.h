@@ -41,7 +41,8 @@ class Reach {
   void look();
   // The first unreachable source probes; parked ones reconnect after its success.
   void park_all_but_one(bool away);
-  // One round; the steps count down, those with Retry-After separately, up to a minute.
+  // One round of retries, a quarter of a second on average before the next. reported_steps_left: further
+  // rounds for servers that send Retry-After, up to a minute.
   void catch_up(int steps_left, int reported_steps_left);
   size_t count(watchers::SyncState::State state) const;
 

@@ -22,9 +22,9 @@ std::unique_ptr<configured::Sign> make_sign(HostProcess& process, const config::
                                             const config::ConfiguredBy& by, bool is_daemon,
                                             configured::OnChange on_change);
 
-/// Returns the missing condition of --until-configured; "" if none. For one-shot commands: waits up to 5 s for
-/// an answer of the API server. A pod that is not named, or cannot be read, is reported on stderr and counts
-/// as waiting.
+/// Returns the missing condition of --until-configured; "" if none, and for a SriovNetworkNodeState, which
+/// Daemon itself watches. For one-shot commands: waits up to 5 s for an answer of the API server. A pod that
+/// is not named, or cannot be read, is reported on stderr and counts as waiting.
 std::string awaited_now(HostProcess& process, const config::Options& options);
 
 }  // namespace sliced::daemon

@@ -24,9 +24,9 @@ class Commits {
   /// encode: returns the checkpoint's new text. Called when the files of a batch are written.
   Commits(reactor::Executor& executor, std::shared_ptr<const Host> host, std::function<std::string()> encode);
 
-  /// make: called when the batch starts. filed: called when the change's files are written or failed; its
-  /// changes to the prepared claims are part of the checkpoint that follows. done: called when the files and
-  /// the checkpoint are written, or with the error.
+  /// make: called when the batch starts, which may be within add(). filed: called when the change's files are
+  /// written or failed; its changes to the prepared claims are part of the checkpoint that follows. done:
+  /// called when the files and the checkpoint are written, or with the error.
   /// Errors: the host's; kBusy if no worker accepts the job because too many hang. Nothing was written then.
   void add(Make make, Done done, Done filed = {});
   bool idle() const { return !is_running_; }
