@@ -44,7 +44,7 @@ class HostView {
   /// Opens a directory; follows links. The default implementation calls read(), list() and readlink() with
   /// whole paths; *this must outlive the result.
   virtual Result<std::unique_ptr<HostDir>> open_dir(std::string_view path) const;
-  /// Returns the ifindexes of the links that carry routes of the host (ask_route_links()); nullopt for a
+  /// Returns the ifindexes of the links that carry routes of the host (query_route_links()); nullopt for a
   /// snapshot. The files are less precise: proc/net/route shows only the main table, and the first of several
   /// next hops; proc/net/ipv6_route shows all tables.
   virtual Result<std::optional<RouteLinks>> route_links() const { return std::optional<RouteLinks>{}; }

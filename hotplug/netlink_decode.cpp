@@ -428,7 +428,7 @@ Error kernel_error(const char* request, std::string_view payload) {
   return Error{code, std::string("netlink: ") + request + ": " + (name != nullptr ? name : "unknown error")};
 }
 
-// Calls on_message(payload) for each message of the type; the rest as decode_default_route_links().
+// Calls on_message(payload) for each message of the type; the rest as decode_default_routes().
 template <class OnMessage>
 Result<bool> each_answer(std::string_view datagram, uint16_t type, const char* request,
                          OnMessage on_message) {

@@ -107,7 +107,7 @@ struct HostReadings {
   std::string boot_id;
   SharedMap<FunctionReading, PciAddress> functions;
   SharedMap<NetdevReading> netdevs;
-  std::map<PciAddress, std::vector<VdpaDevice>> vdpa_of_function;  // sorted by is_vdpa_before()
+  std::map<PciAddress, std::vector<VdpaDevice>> vdpa_of_function;  // sorted by sorts_before()
   // From /sys/class/infiniband; for a function with several devices the first by name.
   std::map<PciAddress, std::string> rdma_of_function;
   // Scalable functions by auxiliary_above(). `auxiliaries`: their numbers, from sys/bus/auxiliary/devices.

@@ -52,7 +52,7 @@ std::optional<std::string> netdev_of_soft_rdma(const HostView& host, const std::
 /// Reads one device of /sys/bus/vdpa/devices.
 VdpaDevice read_vdpa_device(const HostView& host, const std::string& name);
 /// Returns the vDPA devices of a function ("0000:03:00.2") or scalable function (auxiliary_above()), sorted
-/// by is_vdpa_before().
+/// by sorts_before().
 std::vector<VdpaDevice> find_vdpa_devices(const HostView& host, const std::string& owner);
 
 /// Reads the facts behind locks of one interface. May hang: call it on a worker with a deadline.

@@ -144,7 +144,7 @@ void visit(Visitor& v, hotplug::Netdev& value) {
   v("stale", value.stale);
   v("partial", value.is_partial);
 }
-// Only the pinned members (hotplug::facts_to_hold).
+// Only the pinned members (hotplug::facts_to_pin).
 template <class Visitor>
 void visit(Visitor& v, hotplug::HostDevice& value) {
   v("id", value.id);

@@ -16,7 +16,7 @@ constexpr size_t kReportedMax = 64, kTypeBytesMax = 160;
 
 Millis millis(uint64_t ns) { return Millis{static_cast<int64_t>(ns / kNanosPerMilli)}; }
 
-// "task of sliced::Daemon::arm_decision()::{lambda()#1}"
+// "task of sliced::daemon::Decider::arm()::{lambda()#1}"
 // "sliced::reactor::net::(anonymous namespace)::Stream::receive(...)::{lambda...}" is "reactor/net/Stream/receive" for people.
 std::string component_of(std::string name) {
   constexpr std::string_view kUnnamed = "(anonymous namespace)::", kOurs = "sliced::";

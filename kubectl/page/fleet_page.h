@@ -51,7 +51,7 @@ kube::Json page_moment(const std::vector<NodeRow>& rows, uint64_t moment, const 
 /// As on a node's page, except that its form may send requests to this server.
 http::Headers fleet_page_headers();
 
-/// cli/fleet/page/, embedded by the build.
+/// fleet.html, fleet.css and fleet.js of this folder, embedded by the build.
 extern const std::string_view kFleetHtml, kFleetCss, kFleetJs;
 
 }  // namespace sliced::kubectl

@@ -1,7 +1,7 @@
 #pragma once
 // The fields of CNI plugins' configurations that a NetworkAttachmentDefinition may set, with a check of each
 // value. Source: the structures that the plugins decode their input into
-// (t/interop/cni/testdata/structures.json names the versions). docs/interfaces.md shows these tables,
+// (t/interop/cni/structures.json names the versions). docs/interfaces.md shows these tables,
 // docs/threat-model.md the reasons.
 #include <optional>
 #include <span>
