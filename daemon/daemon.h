@@ -68,9 +68,9 @@ class Daemon final : private ClusterEvents, private DecisionOwner, private PoolE
   /// the answer to one in progress is ignored. others: drivers whose slices another program of this node
   /// writes; this daemon writes none for them.
   void permit_writes(bool permitted, std::set<std::string> others = {});
-  /// Sets the missing part of the node's configuration; "": the node is configured. Until then nothing is added,
-  /// entries that were published in another boot are withdrawn, and devices that are not offered are not
-  /// prepared. Called before start() and at each change by the code that watches the signal; the daemon
+  /// Sets the missing part of the node's configuration; "": the node is configured. Until then nothing is
+  /// added, entries that were published in another boot are withdrawn, and devices that are not offered are
+  /// not prepared. Called before start() and at each change by the code that watches the signal; the daemon
   /// itself watches a node state.
   void await_configuration(std::string why);
   const std::string& awaits_configuration() const { return state_.unconfigured; }

@@ -56,8 +56,8 @@ class NodeStateSource {
   /// A status counts as written in this boot if its time is later than the boot by this margin, both by the
   /// API server's clock: timestamps are whole seconds, and the clocks of several API servers may differ.
   static constexpr Millis kClockMargin{30'000};
-  /// A status that was written longer than this before the boot is of an earlier boot, also if an older answer of
-  /// the API server came first.
+  /// A status that was written longer than this before the boot is of an earlier boot, also if an older
+  /// answer of the API server came first.
   static constexpr Millis kClockSkewMax{300'000};
   /// The server is reachable again.
   void retry_now();

@@ -40,7 +40,8 @@ class Service final : public Observer {
   Subscription subscription_{daemon_.observers(), *this};
 };
 
-/// Returns one line: "12 devices offered, 3 hidden, 1 held back", or the condition for which the daemon waits.
+/// Returns one line: "12 devices offered, 3 hidden, 1 held back", or the condition for which the daemon
+/// waits.
 std::string how_it_stands(const Daemon& daemon, bool is_writer);
 
 }  // namespace sliced::daemon

@@ -1,7 +1,7 @@
 #pragma once
 // Writes file changes to disk in batches. All waiting changes are written together, followed by one
-// checkpoint. So for fifty pods that start together each directory and the checkpoint are synced a few times, and no
-// older text overwrites a newer one.
+// checkpoint. So for fifty pods that start together each directory and the checkpoint are synced a few times,
+// and no older text overwrites a newer one.
 // The checkpoint is written after the files, so a daemon that is killed in between never records a change as
 // complete that is not.
 #include <functional>

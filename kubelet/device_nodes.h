@@ -15,8 +15,8 @@ namespace sliced::kubelet {
 /// RDMA, VFIO or vDPA of hardware that the claim has alone.
 bool has_changing_nodes(const PreparedDevice& device);
 
-/// Returns the device with the nodes of `now` in its edits, in its binding and in vdpa_node; equal to `device`
-/// if none differs.
+/// Returns the device with the nodes of `now` in its edits, in its binding and in vdpa_node; equal to
+/// `device` if none differs.
 /// Errors: kBusy if the host has none of these nodes now: a driver may be registering them.
 Result<PreparedDevice> with_present_nodes(const PreparedDevice& device, DeviceSnapshot now);
 

@@ -38,10 +38,10 @@ class HealthBook {
   using IsMoved = std::function<bool(const std::string& pool, const std::string& device)>;
   /// Returns all entries that are or were offered, sorted by pool and name. A device that is not in the
   /// inventory is reported as missing, except a link that a pod may have. A function without a driver is
-  /// healthy if it had none when it was first seen (it may be for vfio-pci). A function that was missing while
-  /// a claim had it stays in trouble until the claim ends, because the pod cannot use the new function. So
-  /// does a function that has an interface on the host again while a pod's attachment exists: its driver was
-  /// bound again or has recovered from an error, which creates a new interface in the host's namespace.
+  /// healthy if it had none when it was first seen (it may be for vfio-pci). A function that was missing
+  /// while a claim had it stays in trouble until the claim ends, because the pod cannot use the new function.
+  /// So does a function that has an interface on the host again while a pod's attachment exists: its driver
+  /// was bound again or has recovered from an error, which creates a new interface in the host's namespace.
   std::vector<DeviceHealth> judge(const std::vector<policy::DesiredPool>& offered,
                                   const hotplug::Inventory& inventory, const ClaimsOf& claims_of,
                                   const MayBeInPod& may_be_in_pod = {}, const IsMoved& is_moved = {});

@@ -82,8 +82,8 @@ class Host {
   /// drivers, of device infos (directory ""; none). Requires: no writer runs.
   virtual Result<Unit> remove_temporaries(const std::vector<std::string>& drivers,
                                           const std::string& device_info_directory) const = 0;
-  /// Applies the changes as if one after the other. Returns for each whether it was applied as a whole, or its first
-  /// error: a change that fails does not affect the others. All results are durable.
+  /// Applies the changes as if one after the other. Returns for each whether it was applied as a whole, or
+  /// its first error: a change that fails does not affect the others. All results are durable.
   virtual std::vector<Result<Unit>> apply(const std::vector<FileChange>& changes) const = 0;
   virtual Result<Unit> write_checkpoint(const std::string& text) const = 0;
   /// Errors: kNotFound if there is no file.

@@ -24,8 +24,8 @@ OriginalInterface original_interface(const HostLink& link);
 std::string restore_name(const LinkKernel& kernel, const HostLink& link, const OriginalInterface& original);
 
 /// Restores all other settings that differ, each in a separate request, so that one failure does not affect
-/// the others. A refused MAC address is not an error if the PF enforces one (is_mac_enforced): the driver adopts
-/// that one at its next reset.
+/// the others. A refused MAC address is not an error if the PF enforces one (is_mac_enforced): the driver
+/// adopts that one at its next reset.
 /// Errors: each setting that could not be restored, with the kernel's reason and the remedy.
 Result<Unit> restore_link(const LinkKernel& kernel, const HostLink& link, const OriginalInterface& original,
                           bool is_mac_enforced);

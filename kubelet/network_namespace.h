@@ -16,12 +16,12 @@ inline constexpr int kOwnNamespace = -1;
 /// then).
 int in_namespace(int network_namespace, const std::function<void()>& act);
 
-/// Returns whether the file is a network namespace. The file of a namespace's bind mount (/run/netns/NAME) stays when the
-/// mount is gone: then it is an empty file of the directory's own file system. True if the file cannot be opened although
-/// it may exist.
+/// Returns whether the file is a network namespace. The file of a namespace's bind mount (/run/netns/NAME)
+/// stays when the mount is gone: then it is an empty file of the directory's own file system. True if the
+/// file cannot be opened although it may exist.
 bool is_network_namespace(const std::string& path);
-/// Checks the open file of a pod's network namespace. Errors: kInvalid if it is the namespace of this process, by
-/// device and inode; kIo if they cannot be compared.
+/// Checks the open file of a pod's network namespace. Errors: kInvalid if it is the namespace of this
+/// process, by device and inode; kIo if they cannot be compared.
 Result<Unit> check_pod_namespace(int network_namespace);
 
 }  // namespace sliced::kubelet

@@ -103,16 +103,17 @@ class NodeHost final : public Host {
   // Returns the directory's entries that begin with prefix, sorted.
   std::vector<std::string> names(const std::string& path, std::string_view prefix = "") const;
   // Sets the RDMA device's name and its nodes below /dev/infiniband (uverbs, umad, rdma_cm), as named in
-  // sysfs. device: its path in sysfs, "" for a link. interfaces: its own, in this namespace. An RDMA device in
-  // another network namespace has nodes here, but no name: the kernel hides the directory infiniband/ of such
-  // a device in sysfs, but not the class directories of its nodes.
+  // sysfs. device: its path in sysfs, "" for a link. interfaces: its own, in this namespace. An RDMA device
+  // in another network namespace has nodes here, but no name: the kernel hides the directory infiniband/ of
+  // such a device in sysfs, but not the class directories of its nodes.
   void look_at_rdma(const std::string& device, const std::vector<std::string>& interfaces,
                     DeviceSnapshot& out) const;
   // Returns the device's interface in this namespace: the one with the name, otherwise the function's only
   // one; nullopt if it is not here.
   std::optional<HostLink> link_of(const std::vector<HostLink>& links, const std::string& device,
                                   const std::string& name) const;
-  // device: OriginalSettings::device. "" for a link. The path of a scalable function that is gone does not exist.
+  // device: OriginalSettings::device. "" for a link. The path of a scalable function that is gone does not
+  // exist.
   std::string hardware_path(const std::string& device) const;
   // As is_back(), also of a scalable function.
   bool is_hardware_back(const std::string& device) const;
@@ -135,8 +136,8 @@ class NodeHost final : public Host {
   // Computes DeviceSnapshot::name_holder. own: the device's PCI address, or the link's name.
   std::optional<std::string> name_holder(const std::string& interface, const std::string& own,
                                          const std::vector<HostLink>& links) const;
-  // Computes DeviceSnapshot::mac_holder from the facts that can be read. pci: the function that gets the address,
-  // or that is below the link that gets it.
+  // Computes DeviceSnapshot::mac_holder from the facts that can be read. pci: the function that gets the
+  // address, or that is below the link that gets it.
   std::string mac_holder(const std::string& pci, const std::string& mac) const;
   // Returns the interface and those above it (direction "upper_") or below it ("lower_") in sysfs.
   std::set<std::string> stack_of(const std::string& interface, std::string_view direction) const;
@@ -166,8 +167,8 @@ class NodeHost final : public Host {
   // Rebinds with driver_override, the driver's unbind and drivers_probe
   // (Documentation/ABI/testing/sysfs-bus-pci). "": the driver that the kernel chooses.
   Result<Unit> rebind(const std::string& pci, const std::string& driver) const;
-  // Writes the files of all changes together, then applies the rest of each. Requires: no change writes a file that an
-  // earlier one removes.
+  // Writes the files of all changes together, then applies the rest of each. Requires: no change writes a
+  // file that an earlier one removes.
   std::vector<Result<Unit>> apply_together(std::span<const FileChange> changes) const;
   Result<std::vector<reactor::DurableFile>> original_files(const FileChange& change) const;
   Result<std::vector<reactor::DurableFile>> spec_files(const FileChange& change) const;

@@ -63,9 +63,9 @@ struct OriginalSettings {
   /// Uid of the claim for which the device was prepared. The end of another claim does not restore these
   /// settings. "" in files of earlier versions.
   std::string claim = {};
-  /// The claim has ended, and the device could not be restored yet. If false, the file of a device of no claim is
-  /// only left over: a daemon was killed before it removed the file, or before it prepared the claim. True in files
-  /// of earlier versions, which do not say.
+  /// The claim has ended, and the device could not be restored yet. If false, the file of a device of no
+  /// claim is only left over: a daemon was killed before it removed the file, or before it prepared the
+  /// claim. True in files of earlier versions, which do not say.
   bool is_unrestored = false;
   bool operator==(const OriginalSettings&) const = default;
 };

@@ -7,9 +7,9 @@
 
 namespace sliced::kubelet {
 
-/// Checks the network of a DeviceClass or of a claim alone, by the rules of check_native_network() that no field
-/// of the other one can satisfy. A field that is set keeps its value in the merged network, and one that is not
-/// set may be set by the other author. Errors: kInvalid.
+/// Checks the network of a DeviceClass or of a claim alone, by the rules of check_native_network() that no
+/// field of the other one can satisfy. A field that is set keeps its value in the merged network, and one
+/// that is not set may be set by the other author. Errors: kInvalid.
 Result<Unit> check_partial_network(const NativeNetwork& network, const std::string& path);
 
 }  // namespace sliced::kubelet

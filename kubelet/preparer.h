@@ -8,8 +8,8 @@
 //
 // Steps: each arrow is a function of the task, a row in prepare_steps() or release_steps() (the files
 //        of these names). A step ends in advance(task), give_up(task, why) or end(task, answer), once, in the
-//        same turn or from the callback of its operation. The task owns that operation (Task::call, Task::job,
-//        Task::turn). So a further asynchronous step is a row and a function:
+//        same turn or from the callback of its operation. The task owns that operation (Task::call,
+//        Task::job, Task::turn). So a further asynchronous step is a row and a function:
 //            void ClaimPreparer::read_networks(Task& task) {
 //              task.call = ports_.cluster.get(..., {.on_done = [this, &task](auto text) { ...; advance(task); },
 //                                                   .on_failure = [this, &task](auto& f) { give_up(task, ...); }});
@@ -106,8 +106,8 @@ class ClaimPreparer final : public Preparer {
     FileSettings files;
     PlanSettings plan;
     std::string mac_annotation;  // annotation of pods (kubelet/mac_requests.h); "": pods are not read
-    /// A claim for which the checkpoint would have no room is refused; a namespace has a quarter of it. At most
-    /// kCheckpointBytesMax.
+    /// A claim for which the checkpoint would have no room is refused; a namespace has a quarter of it. At
+    /// most kCheckpointBytesMax.
     size_t record_bytes_max = kCheckpointBytesMax;
   };
   ClaimPreparer(PreparerPorts ports, Knowledge knowledge, Handlers handlers, Settings settings);
@@ -140,10 +140,10 @@ class ClaimPreparer final : public Preparer {
 
   /// Adds a pod to a prepared claim, so that interfaces are looked up and removed for that pod too.
   void add_pod(const PreparedKey& claim, const ReservingPod& pod);
-  /// Compares the device nodes of the pod's claims with the host, after CNI plugins have run. is_new_sandbox: the
-  /// pod has no containers, so where nodes have changed, the CDI spec and the record of a claim that is this pod's
-  /// alone are written again. In other cases containers may have the nodes of before, which the record must name
-  /// so that no other claim gets them. done: called within this call if no device has nodes.
+  /// Compares the device nodes of the pod's claims with the host, after CNI plugins have run. is_new_sandbox:
+  /// the pod has no containers, so where nodes have changed, the CDI spec and the record of a claim that is
+  /// this pod's alone are written again. In other cases containers may have the nodes of before, which the
+  /// record must name so that no other claim gets them. done: called within this call if no device has nodes.
   /// Errors: as with_present_nodes(), stale_nodes() and node_refusal(); others if files cannot be written.
   void refresh_nodes(const std::string& pod_uid, bool is_new_sandbox, std::function<void(Result<Unit>)> done);
   /// Replaces the networks of devices that dra-driver-sriov had prepared, after its sandboxes are known.
@@ -268,7 +268,8 @@ class ClaimPreparer final : public Preparer {
                    std::vector<PreparedDevice> devices);
   // Stores the settings that were read, in original_settings_ and files.
   void keep_original_settings(Task& task, FileChange& change);
-  // The commit of keep_original_settings() has failed. Requires: prepared_ still has the claim from before it.
+  // The commit of keep_original_settings() has failed. Requires: prepared_ still has the claim from before
+  // it.
   void forget_unwritten_settings(Task& task);
   // Returns why settings of the VF that `network` sets could not be restored later; "" if they can. read:
   // PrepareTask::Found::settings.

@@ -43,14 +43,15 @@ std::set<std::string> macs_for_pod(const PreparedDevice& device);
 std::string mac_refusal(const PreparedClaim& claim, const PreparedDevice& device,
                         const PreparedClaims& prepared, const OriginalMacs& original_macs);
 
-/// When functions are created again, the kernel gives the numbers of their device nodes (/dev/infiniband/uverbs0,
-/// /dev/vfio/7) to others, and a container keeps its access to a node that it got. Returns "" if no other
-/// prepared claim has a node of the device's edits; otherwise the text names the claim. Ignored are nodes that
-/// all containers share (/dev/vfio/vfio), two shared devices, and records from before a reboot.
+/// When functions are created again, the kernel gives the numbers of their device nodes
+/// (/dev/infiniband/uverbs0, /dev/vfio/7) to others, and a container keeps its access to a node that it got.
+/// Returns "" if no other prepared claim has a node of the device's edits; otherwise the text names the
+/// claim. Ignored are nodes that all containers share (/dev/vfio/vfio), two shared devices, and records from
+/// before a reboot.
 std::string node_refusal(const PreparedClaim& claim, const PreparedDevice& device,
                          const PreparedClaims& prepared);
-/// Check of a prepared device when the kubelet asks again. Returns "" if the nodes in its edits are those of its
-/// function now, or if the function has none now; otherwise why the pod cannot keep them.
+/// Check of a prepared device when the kubelet asks again. Returns "" if the nodes in its edits are those of
+/// its function now, or if the function has none now; otherwise why the pod cannot keep them.
 std::string stale_nodes(const PreparedDevice& device, const DeviceSnapshot& snapshot);
 
 /// Check after the host was read, before anything is bound: the address has another function, or the host

@@ -1,17 +1,20 @@
 #pragma once
-// Writes Events (events.k8s.io/v1) for reportable conditions: when a condition begins, and not again while it lasts. A
-// condition that ends and returns is the same Event with a series; after an hour without it the next is another Event.
-// For a condition that every node of a fleet finds (ReportedEvent::is_of_fleet) the first node writes the Event; the others read it, and write nothing.
+// Writes Events (events.k8s.io/v1) for reportable conditions: when a condition begins, and not again while it
+// lasts. A condition that ends and returns is the same Event with a series; after an hour without it the next
+// is another Event. For a condition that every node of a fleet finds (ReportedEvent::is_of_fleet) the first
+// node writes the Event; the others read it, and write nothing.
 //
-// Pace:      for policies 10 in a burst and 30 an hour; the same again for the Node, and for pods, so that policies cannot
-//            use up their share; for one series at most one write in 6 minutes. Further ones are counted and dropped: the
-//            report contains the current state.
+// Pace:      for policies 10 in a burst and 30 an hour; the same again for the Node, and for pods, so that
+//            policies cannot use up their share; for one series at most one write in 6 minutes. Further ones
+//            are counted and dropped: the report contains the current state.
 // Failure:   counted, and logged once while it lasts. A failed Event is not retried.
-// Fields:    reportingController is dra.networking/sliced, reportingInstance the node, action Offer (for pods: Prepare).
-// Names:     the policy's name, or the node's, and a hash of the condition, and of the node unless it is of the fleet.
-//            So an existing Event is found after a restart, and on each node of the fleet. A policy that was created
-//            again (another uid) has other names.
-// Bounds:    those of k8s.io/api/events/v1: a note of 1,000 bytes, reportingInstance of 128. All Events have type Warning.
+// Fields:    reportingController is dra.networking/sliced, reportingInstance the node, action Offer (for
+//            pods: Prepare).
+// Names:     the policy's name, or the node's, and a hash of the condition, and of the node unless it is of
+//            the fleet. So an existing Event is found after a restart, and on each node of the fleet. A
+//            policy that was created again (another uid) has other names.
+// Bounds:    those of k8s.io/api/events/v1: a note of 1,000 bytes, reportingInstance of 128. All Events have
+//            type Warning.
 // Permissions: get, create and patch on events, in the namespaces of policies and pods, and in `default` for
 //            cluster-scoped objects.
 // Threads:   the loop's.

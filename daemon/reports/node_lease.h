@@ -1,12 +1,15 @@
 #pragma once
-// The heartbeat of a node's daemon: one Lease (coordination.k8s.io/v1) per node, as the kubelet has one in kube-node-lease.
-// Fleet commands and the aggregator (cli/fleet/, controller/aggregate/silent_nodes.h) detect from it that a daemon has stopped.
+// The heartbeat of a node's daemon: one Lease (coordination.k8s.io/v1) per node, as the kubelet has one in
+// kube-node-lease. Fleet commands and the aggregator (kubectl/fleet/, controller/aggregate/silent_nodes.h) detect
+// from it that a daemon has stopped.
 //
-// Name:      "sliced-node-" and the node's name, in the namespace of the policies; owned by the Node, and deleted with it.
-// Pace:      every 50 to 60 s, at random, so that a fleet that was started together spreads. leaseDurationSeconds is 100: one
-//            renewal may fail and be repeated before the daemon counts as silent, and a stopped daemon is detected within 100 s.
-// Failure:   retried after 2 to 30 s, doubling, or after Retry-After; a refusal (403) after 1 to 5 minutes. Counted, and logged
-//            once while it lasts. Nothing else depends on it.
+// Name:      "sliced-node-" and the node's name, in the namespace of the policies; owned by the Node, and
+//            deleted with it.
+// Pace:      every 50 to 60 s, at random, so that a fleet that was started together spreads.
+//            leaseDurationSeconds is 100: one renewal may fail and be repeated before the daemon counts as
+//            silent, and a stopped daemon is detected within 100 s.
+// Failure:   retried after 2 to 30 s, doubling, or after Retry-After; a refusal (403) after 1 to 5 minutes.
+//            Counted, and logged once while it lasts. Nothing else depends on it.
 // Clocks:    see renewed_at().
 // Threads:   the loop's.
 // Permissions: get, create and update on leases in that namespace; delete for `sliced withdraw`.

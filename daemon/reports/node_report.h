@@ -1,12 +1,14 @@
 #pragma once
-// The report of a node's daemon to the cluster, as a value: the NodeDeviceReport of networking.dra.io/v1alpha1,
-// cluster-scoped, named as its node and owned by it. Only the node writes it; fleet commands read it.
+// The report of a node's daemon to the cluster, as a value: the NodeDeviceReport of
+// networking.dra.io/v1alpha1, cluster-scoped, named as its node and owned by it. Only the node writes it;
+// fleet commands read it.
 //
-// All content is below `status`, without a subresource. It changes only when the decision or the slices change: it contains
-// no times except that of the last change, nothing volatile (carrier, speed), nothing about a pod's own interfaces.
+// All content is below `status`, without a subresource. It changes only when the decision or the slices
+// change: it contains no times except that of the last change, nothing volatile (carrier, speed), nothing
+// about a pod's own interfaces.
 //
-// Texts:     truncated to 256 bytes each and made printable when they are written. Encoding a decoded report gives the
-//            same text, so that a report that is read back and sent has no difference.
+// Texts:     truncated to 256 bytes each and made printable when they are written. Encoding a decoded report
+//            gives the same text, so that a report that is read back and sent has no difference.
 // Absent:    0 and "" are omitted except in `counts`, and are the values of missing members.
 #include <cstddef>
 #include <cstdint>

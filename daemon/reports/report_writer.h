@@ -5,13 +5,15 @@
 //      ▲                                                              │ yes: nothing
 //      └── deleted, edited by another client, kind installed later ◀── watch of that one object
 //
-// Pace:      at least 10 s between writes, plus up to 10 s at random, so that the nodes of a fleet spread after one
-//            edit. A failed write is retried after 10 s to 5 minutes, doubling, or after Retry-After.
+// Pace:      at least 10 s between writes, plus up to 10 s at random, so that the nodes of a fleet spread
+//            after one edit. A failed write is retried after 10 s to 5 minutes, doubling, or after
+//            Retry-After.
 // Failure:   affects nothing else: it is counted, and logged once while it lasts.
 // Absent:    without the kind nothing is made; it is discovered later (watchers/list_watch.h).
 // Threads:   the loop's.
 // Permissions: get, list, watch, create and update on nodedevicereports.networking.dra.io.
-// Bounds:    kReportBytesMax is sent (fit()); 256 KiB is read back, with the managedFields that the server adds.
+// Bounds:    kReportBytesMax is sent (fit()); 256 KiB is read back, with the managedFields that the server
+//            adds.
 #include <cstdint>
 #include <functional>
 #include <memory>

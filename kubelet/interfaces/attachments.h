@@ -60,10 +60,11 @@ struct HostSteps {
 /// wait for DEL, which may take long.
 struct AttachmentBounds {
   size_t adds_max = 32, dels_max = 48;
-  /// DELs of one namespace's pods. So plugins that the users of one namespace chose do not delay those of others.
+  /// DELs of one namespace's pods. So plugins that the users of one namespace chose do not delay those of
+  /// others.
   size_t dels_of_namespace_max = 24;
-  /// Attachments of detach_later() in progress: fewer than dels_max, so that a device that is requested meanwhile
-  /// has its DEL.
+  /// Attachments of detach_later() in progress: fewer than dels_max, so that a device that is requested
+  /// meanwhile has its DEL.
   size_t later_max = 32;
 };
 
@@ -90,8 +91,8 @@ struct AttachmentPorts {
 /// itself). The kernel would then return the interface under its name in the pod. So namespaces are kept open
 /// until DEL has run.
 /// Log: failed detachments, once while they last.
-/// Ownership: the objects in AttachmentPorts outlive this object; workers share the records. The destructor kills
-/// running plugins without callbacks; their records stay.
+/// Ownership: the objects in AttachmentPorts outlive this object; workers share the records. The destructor
+/// kills running plugins without callbacks; their records stay.
 /// Threads: the loop's; disk access is on the executor.
 /// Reentry: callbacks come from turns of their own, never from within attach() or detach(), and may call
 /// both.
@@ -126,8 +127,8 @@ class Attachments {
   void adopt(cni::Record record);
   /// `done` gets the result of the first attempt; ok immediately if there is no such attachment. Errors:
   /// those of cni::run_chain, kIo, kBusy (the disk). Further attempts follow after 1 s to 60 s, doubling.
-  /// The attempts end if the sandbox's namespace is gone and its function is on the host (HostSteps::is_back) or
-  /// it has none. Then the record is dropped with an error in the log, as soon as another sandbox requests
+  /// The attempts end if the sandbox's namespace is gone and its function is on the host (HostSteps::is_back)
+  /// or it has none. Then the record is dropped with an error in the log, as soon as another sandbox requests
   /// the device, or after AttachmentPorts::tries_max. Otherwise a plugin whose DEL requires missing facts, as
   /// host-device requires the function's driver, would keep the device forever. Records of shared devices
   /// would accumulate. All other attachments are retried without end.

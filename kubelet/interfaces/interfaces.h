@@ -68,8 +68,8 @@ class Interfaces final : public InterfacePort {
   static constexpr Millis kAskAgain{60'000};
   std::string held_elsewhere(const PreparedClaim& claim) const override;
   bool is_attached(const PreparedClaim& claim, const PreparedDevice& device) const override;
-  /// Returns whether the device's interface may be in a pod of the claim: an attachment of it has begun and has
-  /// not ended, or Multus attaches, which reports nothing.
+  /// Returns whether the device's interface may be in a pod of the claim: an attachment of it has begun and
+  /// has not ended, or Multus attaches, which reports nothing.
   bool may_be_in_pod(const PreparedClaim& claim, const PreparedDevice& device) const;
   /// Returns whether an existing attachment has moved the device's interface into a pod of the claim.
   bool has_moved(const PreparedClaim& claim, const PreparedDevice& device) const;

@@ -37,10 +37,10 @@ struct SandboxPorts {
 /// A sandbox whose ADD was missed while NRI was not connected gets its interfaces before its next container
 /// is created. A container that was created meanwhile runs without them: it is reported, and its devices are
 /// in trouble until its sandbox ends.
-/// Device nodes: a CNI plugin may have bound a function again, so that its nodes have other numbers than the CDI
-/// spec. They are compared before each reply to RunPodSandbox and CreateContainer. The runtime reads the spec
-/// before it calls CreateContainer, so a container whose spec was changed by then is refused; the kubelet
-/// creates it again.
+/// Device nodes: a CNI plugin may have bound a function again, so that its nodes have other numbers than the
+/// CDI spec. They are compared before each reply to RunPodSandbox and CreateContainer. The runtime reads the
+/// spec before it calls CreateContainer, so a container whose spec was changed by then is refused; the
+/// kubelet creates it again.
 /// Replies: each is given once. Those of RunPodSandbox and CreateContainer come before the runtime's timeout;
 /// if interfaces are missing by then, it is an error, the interfaces are detached, and the kubelet retries.
 /// Those of StopPodSandbox and RemovePodSandbox come after DEL was tried for all, with an error if one
@@ -48,11 +48,11 @@ struct SandboxPorts {
 /// Threads: the loop's.
 /// Reentry: handlers are called from within the hooks and from Attachments' callbacks, and may call
 /// trouble_of().
-/// Ownership: the objects in SandboxPorts, and the source of `prepared`, outlive this object. Its destruction drops
-/// the replies; work in progress continues in Attachments.
+/// Ownership: the objects in SandboxPorts, and the source of `prepared`, outlive this object. Its destruction
+/// drops the replies; work in progress continues in Attachments.
 /// Bounds: as many concurrent calls as the runtime makes, each with all of its interfaces at a time
-/// (AttachmentBounds::adds_max). If they take longer than the runtime waits, the error names the time of each,
-/// their sum, and the runtime's option.
+/// (AttachmentBounds::adds_max). If they take longer than the runtime waits, the error names the time of
+/// each, their sum, and the runtime's option.
 class Sandboxes final : public nri::Hooks {
  public:
   /// Both may be called from within a hook, before its reply.
@@ -64,9 +64,9 @@ class Sandboxes final : public nri::Hooks {
     std::function<void(const PeerNetworks& networks)> on_adopted = {};
     /// Another pod uses the claim; `prepared` contains it from then on. Optional.
     std::function<void(const PreparedKey&, const ReservingPod&)> on_pod = {};
-    /// Compares the device nodes of the pod's claims with the host. is_run: the runtime starts the sandbox, which
-    /// has no containers yet, so CDI specs that name other nodes may be changed. kBusy: nodes are missing now;
-    /// other errors refuse the call. Optional.
+    /// Compares the device nodes of the pod's claims with the host. is_run: the runtime starts the sandbox,
+    /// which has no containers yet, so CDI specs that name other nodes may be changed. kBusy: nodes are
+    /// missing now; other errors refuse the call. Optional.
     std::function<void(const std::string& pod_uid, bool is_run, std::function<void(Result<Unit>)> done)>
         refresh_nodes = {};
   };

@@ -11,8 +11,8 @@
 
 namespace sliced::policy {
 
-/// How a condition on VF settings counts while a query of the PF is pending (stale_conditions.h): the settings were
-/// last read before a policy began to require them.
+/// How a condition on VF settings counts while a query of the PF is pending (stale_conditions.h): the
+/// settings were last read before a policy began to require them.
 enum class Waiting {
   kMissing,  // as missing: for new entries
   kPassed,   // as met: for published entries, which stay unchanged
@@ -36,8 +36,8 @@ class Findings {
   const Readied& found() const { return found_; }
   /// Returns the conditions that wait for the query of the PF; empty with kAsKnown.
   const StaleConditions& stale() const { return stale_; }
-  /// Returns the time at which the device appeared or was replaced by another one; kUnknownStart if it was there at
-  /// the start of the daemon.
+  /// Returns the time at which the device appeared or was replaced by another one; kUnknownStart if it was
+  /// there at the start of the daemon.
   TimePoint born() const { return known_ == nullptr ? kUnknownStart : known_->born; }
   /// Returns the result for one condition. Requires: the demand contains it. A condition that waits for its
   /// PF is kNotMet, with the reason.

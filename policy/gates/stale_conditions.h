@@ -32,8 +32,9 @@ struct StaleConditions {
   TimePoint until{};
   bool is_any() const { return conditions.any(); }
 };
-/// Returns the conditions that still wait for a query; none after kQueryWaitMax if the entry is published. asked:
-/// a result of queried_conditions(). is_published: the entry is published for this device; false for a new entry.
+/// Returns the conditions that still wait for a query; none after kQueryWaitMax if the entry is published.
+/// asked: a result of queried_conditions(). is_published: the entry is published for this device; false for a
+/// new entry.
 StaleConditions stale_conditions(const Inputs& in, const hotplug::HostDevice& device,
                                  const ConditionSet& asked, bool is_published);
 
