@@ -48,8 +48,9 @@ class HostBinder final : public Binder {
 };
 
 /// Returns the MAC address that the PF sets for the VF in this operation: for kBind the address that the pod
-/// requests, otherwise the original one, so that a VM never finds an address that another pod requested. ""
-/// if the address stays unchanged, or if no function accepts the original one.
+/// requests; without a request, and for the other operations, the original one, so that a VM never finds an
+/// address that another pod requested. "" if the address stays unchanged, or if no function accepts the
+/// original one.
 std::string mac_for(Binding what, const PreparedDevice& device);
 /// Returns the MAC address that the device's interface had, which is written back after its driver is bound.
 /// Returns "" if it had none, or one that cannot be set (InfiniBand, all zeros).

@@ -37,9 +37,9 @@ std::set<std::string> macs_for_pod(const PreparedDevice& device);
 /// A switch forwards an address to one of its ports, so no two functions of a PF may get the same MAC
 /// address. Addresses come from a pod's annotation, from a network's configuration (`mac`), from an
 /// interface, or from an original that will be restored. An interface on a link above a PF (VLAN, bond,
-/// bridge) counts as one of its functions. Returns "" if no record has the device's addresses on another
-/// function of its PF; otherwise the text names the claim. original_macs: addresses that pods' addresses
-/// replaced.
+/// bridge) counts as one of its functions. Returns "" if no record, and no other device of the claim, has the
+/// device's addresses on another function of its PF; otherwise the text names the holder. A network that
+/// cannot be decoded is refused, too. original_macs: addresses that pods' addresses replaced.
 std::string mac_refusal(const PreparedClaim& claim, const PreparedDevice& device,
                         const PreparedClaims& prepared, const OriginalMacs& original_macs);
 

@@ -1,7 +1,7 @@
 #pragma once
 // The heartbeat of a node's daemon: one Lease (coordination.k8s.io/v1) per node, as the kubelet has one in
-// kube-node-lease. Fleet commands and the aggregator (kubectl/fleet/, controller/aggregate/silent_nodes.h) detect
-// from it that a daemon has stopped.
+// kube-node-lease. Fleet commands and the aggregator (kubectl/fleet/, controller/aggregate/silent_nodes.h)
+// detect from it that a daemon has stopped.
 //
 // Name:      "sliced-node-" and the node's name, in the namespace of the policies; owned by the Node, and
 //            deleted with it.

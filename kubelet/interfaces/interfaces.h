@@ -73,7 +73,9 @@ class Interfaces final : public InterfacePort {
   bool may_be_in_pod(const PreparedClaim& claim, const PreparedDevice& device) const;
   /// Returns whether an existing attachment has moved the device's interface into a pod of the claim.
   bool has_moved(const PreparedClaim& claim, const PreparedDevice& device) const;
-  /// As kubelet::read_networks(); with only_ends the claim is unchanged.
+  /// As kubelet::read_networks(), for a component that attaches; with only_ends the claim is unchanged.
+  /// Errors: also kInvalid, if interfaces of the pod have conflicting default routes, or for `network` of a
+  /// VfConfig with only_ends.
   kube::CallPtr read_networks(PreparedClaim claim, std::vector<KnownEntry> known,
                               std::function<void(Result<PreparedClaim>)> done) override;
   /// Detaches the interfaces of the claim's pods and devices, in whichever sandbox they are. done: called

@@ -55,7 +55,7 @@ struct SandboxPorts {
 /// each, their sum, and the runtime's option.
 class Sandboxes final : public nri::Hooks {
  public:
-  /// Both may be called from within a hook, before its reply.
+  /// May be called from within a hook, before its reply.
   struct Handlers {
     std::function<void(const AttachedInterface&)> on_attached;  // before the sandbox's containers start
     std::function<void()> on_trouble;                           // a result of trouble_of() has changed
