@@ -74,8 +74,8 @@ std::optional<AllocatedClaim> with_conditions(const AllocatedClaim& claim, const
 std::string encode_conditions(const AllocatedClaim& claim);
 
 /// Log: the reason why conditions are not written, once while it lasts.
-/// Waits: a failed write is repeated after 0.5 s to 30 s, doubling; a refused one only after the claim or a
-/// judgement has changed.
+/// Waits: a failed write is repeated after 0.5 s to 30 s, doubling; a refused one at the next look(), or
+/// after the claim has changed.
 /// Memory: the devices of each claim that has our binding conditions.
 /// Permissions: list and watch of resourceclaims, and those of kubelet::ClaimStatus.
 class BindingConditions final : private watchers::ObjectSink {
@@ -93,7 +93,7 @@ class BindingConditions final : private watchers::ObjectSink {
   /// Begins the watch. Later calls have no effect.
   void start();
   bool is_started() const { return watch_ != nullptr; }
-  /// Judges all devices again.
+  /// Called after each decision. Judges all devices again.
   void look();
   /// Number of known claims.
   size_t claims() const { return claims_.size(); }

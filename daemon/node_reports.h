@@ -16,8 +16,8 @@ namespace sliced::daemon {
 
 /// Ownership: all arguments outlive this object.
 /// Threads: the loop's, except building reports.
-/// Pace: after each decision, and once a minute if slices have changed without one (reports::ReportWriter has
-/// its own limits).
+/// Pace: after each decision, and once a minute if slices or the plugin's problems have changed without one
+/// (reports::ReportWriter has its own limits).
 /// No report: without a decision, or before the Node's uid is known.
 class NodeReports {
  public:
@@ -41,8 +41,8 @@ class NodeReports {
 
  private:
   void make(reports::ReportWriter::OnMade on_made);
-  // Checks for changes without a decision: pools that others have written, and VFs whose original MAC address
-  // became unknown.
+  // Checks for changes without a decision: slices, problems of the kubelet plugin, fields that the API server
+  // drops.
   void look_now_and_then();
   bool is_busy() const;
 

@@ -21,7 +21,8 @@ struct Plan {
     std::vector<policy::DesiredPool> desired;
     /// Not published yet: the pods of this node are read first, and no slice exists that consumers could see.
     bool is_put_off = false;
-    /// The first decision of the process, which is logged even if nothing is offered.
+    /// The first decision of the process, which is logged even if nothing is offered; for
+    /// DeviceExposurePolicies only if something is.
     bool is_first = false;
     std::optional<policy::OfferDifference> difference;  // from the former pools; nullopt: nothing to report
     std::vector<policy::OfferChange> changes;           // the difference by policy

@@ -76,7 +76,7 @@ class ChildBinder final : public Binder {
 std::vector<std::string> arguments_of(Binding what, const std::vector<PreparedDevice>& devices);
 struct BindOrder {
   Binding what;
-  std::vector<PreparedDevice> devices;  // only pci and vfio are set
+  std::vector<PreparedDevice> devices;  // only pci and vfio are set, and held for own_mac_of()
 };
 /// Errors: kInvalid.
 Result<BindOrder> decode_order(const std::vector<std::string>& arguments);

@@ -10,7 +10,7 @@ namespace sliced::kubelet {
 
 /// Returns the record; nullopt if the spec is not a claim's (a pod's spec has no devices). id: of the spec's
 /// file. The spec contains neither the claim's name and namespace, nor pools, requests and exclusion groups:
-/// each device counts as a member of every exclusion group (policy::kAnyGroup). For a link, the holding's
+/// each entry counts as in every exclusion group of its device (policy::kAnyGroup). For a link, the holding's
 /// device is the entry's name (kubelet/safety.h).
 std::optional<PreparedClaim> recall(const std::string& driver, const std::string& id, const cdi::Spec& spec);
 /// Returns whether the record was restored from a spec, so that its claim and pods are unknown.

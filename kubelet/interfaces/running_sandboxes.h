@@ -11,10 +11,11 @@
 
 namespace sliced::kubelet {
 
-/// A sandbox ends with StopPodSandbox or RemovePodSandbox, when Synchronize no longer lists it, or when the
-/// file of its network namespace is removed. The file counts because a runtime reports no end of a sandbox
-/// that another plugin refused. Threads: the loop's. user_of() calls access(2) on the files of network
-/// namespaces (tmpfs).
+/// A sandbox ends with StopPodSandbox or RemovePodSandbox, when Synchronize no longer lists it, when another
+/// sandbox of its pod runs, or when the file of its network namespace is removed. A sandbox in the host's
+/// network has no such file; Synchronize counts it as running while one of its containers does. The file
+/// counts because a runtime reports no end of a sandbox that another plugin refused. Threads: the loop's.
+/// user_of() calls access(2) on the files of network namespaces (tmpfs).
 class RunningSandboxes {
  public:
   void run(const nri::PodSandbox& pod);
