@@ -17,8 +17,8 @@
 //            stream of changes would prevent any decision. One that mark_void() or decide_now() discards, or
 //            during which a source was lost, is always repeated.
 // Ownership: ports and owner outlive this object. Its destruction stops the decision in progress.
-// Reentry:   handlers may call mark() and mark_void(); they run on turns of their own or from decide_now(),
-//            never from inside mark().
+// Reentry:   the owner's functions may call mark() and mark_void(); they run on turns of their own or from
+//            decide_now(), never from inside mark().
 #include <cstdint>
 #include <memory>
 #include <optional>

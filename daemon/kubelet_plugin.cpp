@@ -355,7 +355,7 @@ std::set<std::string> KubeletPlugin::claims_of(const std::string& driver, const 
 
 namespace {
 
-// test(claim, device): of a claim's device that is this entry.
+// Returns whether test(claim, device) is true for a device of a claim that is this entry.
 template <class Test>
 bool any_prepared(const kubelet::PreparedClaims& prepared, const std::string& driver, const std::string& pool,
                   const std::string& device, const Test& test) {

@@ -46,7 +46,8 @@ struct Functions {
   bool are_pfs_same = true;  // in the readings' facts that their VFs inherit
 };
 
-// The NUMA node, as the PF's file has it, and where VFs are that have lost their links.
+// Compares the facts of a PF from which the places of its VFs follow: the NUMA node in its file, and the addresses
+// of VFs that have lost their links.
 bool has_same_vf_layout(const FunctionReading* old, const FunctionReading* fresh) {
   const auto places = [](const FunctionReading* pf) {
     if (pf == nullptr || pf->vf_offset == 0) return std::make_tuple(0, 0, 0, std::string(), std::string());

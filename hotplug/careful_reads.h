@@ -21,7 +21,7 @@ namespace sliced::hotplug {
 class CarefulReads {
  public:
   using Apply = std::function<void()>;
-  /// Either read or on_hung is called, at most once; neither for an ask that was replaced.
+  /// Either read or on_hung is called, at most once; neither for a request that was replaced.
   struct Request {
     std::string key;  // identifies the read; reads of one key do not overlap, even while an earlier one hangs
     std::function<Apply()> read;  // on a worker; its result runs on the loop's thread
@@ -32,7 +32,7 @@ class CarefulReads {
   CarefulReads(reactor::Executor& executor, Millis deadline) : executor_(executor), deadline_(deadline) {}
   CarefulReads(const CarefulReads&) = delete;
 
-  /// Adds reads. A newer ask replaces a waiting one with its key, and follows a running one. on_idle (the
+  /// Adds reads. A newer request replaces a waiting one with its key, and follows a running one. on_idle (the
   /// newest) is called when no read waits or runs, possibly within this call; it may call request(). on_hung is
   /// called without a read if an earlier read of the key still hangs, or after four reads of the round have
   /// hung. A round lasts while a read waits or runs.
@@ -60,7 +60,7 @@ class CarefulReads {
   void enqueue(Request request);
   bool is_in_progress(const std::string& key) const;
   void begin(Request request);
-  // finished: within the deadline. A later result is dropped; the next ask reads again.
+  // finished: within the deadline. A later result is dropped; the next request reads again.
   void finish(uint64_t number, const std::shared_ptr<Slot>& slot, bool finished);
   void notify_if_idle();
 

@@ -2,7 +2,7 @@
 
 namespace sliced::kubelet {
 
-// With a value that satisfies all rules in each place that the other author may fill.
+// Fills each place that the other author may fill with a value that satisfies all rules, and checks the result.
 Result<Unit> check_partial_network(const NativeNetwork& network, const std::string& path) {
   constexpr const char* kAnyIpam = "{}";
   NativeNetwork whole = network;

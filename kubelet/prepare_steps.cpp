@@ -67,7 +67,8 @@ class RecordSize {
   size_t bytes() const { return bytes_; }
 
  private:
-  // Of a device that has none yet: the names that add_request_names() may add.
+  // Returns the size of the variables of the device; for one that has none yet, a bound of those that
+  // add_request_names() may add.
   static size_t env_bytes(const PreparedClaim& claim, const PreparedDevice& device) {
     constexpr size_t kOfLine = 4, kOfName = 16, kOfAddresses = 14;
     size_t out = 0;

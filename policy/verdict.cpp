@@ -6,7 +6,7 @@ namespace {
 struct OutcomeText {
   std::string_view name, description;
 };
-// By the value of the outcome.
+// Indexed by the value of the outcome.
 constexpr OutcomeText kOutcomeTexts[] = {
 #define SLICED_TEXT(constant, name, description) {name, description},
     SLICED_OUTCOMES(SLICED_TEXT)

@@ -34,7 +34,7 @@ class TurnWatch {
   };
   explicit TurnWatch(Clocks clocks) : clocks_(std::move(clocks)) {}
 
-  /// A nested call is part of the outer one. kind: a literal. who: must be valid until the end of the turn;
+  /// A nested call is part of the outer one. kind: a literal. type: must be valid until the end of the turn;
   /// type_info objects always are.
   void begin(const char* kind, const std::type_info& type);
   /// Ends the last begun call.
@@ -68,7 +68,7 @@ class TurnWatch {
 /// turn would name another call.
 class TurnSpan {
  public:
-  /// who: std::function::target_type() of the callback. kind: a literal. Measures nothing if the loop has no
+  /// type: std::function::target_type() of the callback. kind: a literal. Measures nothing if the loop has no
   /// watch (at its end).
   TurnSpan(uv_loop_s* loop, const char* kind, const std::type_info& type);
   ~TurnSpan();

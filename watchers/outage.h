@@ -15,8 +15,7 @@ class Outage {
   enum class Phase { kServed, kAway, kCatchingUp };
 
   /// Numbers of live, unreachable and denied sources. Denied ones count as unreachable only during an outage:
-  /// an API server
-  /// that has just started refuses requests for a moment. Returns the new phase.
+  /// an API server that has just started refuses requests for a moment. Returns the new phase.
   Phase note(size_t live, size_t unreachable, size_t denied) {
     const bool is_any_waiting = unreachable > 0 || (phase_ != Phase::kServed && denied > 0);
     // Sources that were lost together usually reconnect together.

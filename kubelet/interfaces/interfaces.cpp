@@ -198,7 +198,8 @@ bool Interfaces::has_moved(const PreparedClaim& claim, const PreparedDevice& dev
   });
 }
 
-// With those of the other claims of each of its pods. Claims that are prepared at the same time are compared when the pod's sandbox starts.
+// Compares the claim with the other claims of each of its pods. Claims that are prepared at the same time are compared
+// when the pod's sandbox starts.
 std::string Interfaces::route_conflict(const PreparedClaim& claim) const {
   const auto own = interfaces_of(claim);
   if (own.empty()) return "";

@@ -52,7 +52,7 @@ constexpr size_t kSearchedBytesMax = size_t{1} << 21, kDecodedBytesMax = size_t{
 
 bool is_macvlan(const std::string& type) { return type == "macvlan" || type == "macvtap"; }
 
-// "" the kernel has both.
+// Returns "" if the kernel permits both.
 std::string clash(const Made& wanted, const Made& other) {
   const bool is_mixed = (wanted.type == "ipvlan" && is_macvlan(other.type)) ||
                         (is_macvlan(wanted.type) && other.type == "ipvlan");
