@@ -178,7 +178,7 @@ func TestAPodWritesSlicesOfItsOwnNodeOnly(t *testing.T) {
 			}
 		}
 		_, err := client.Create(ctx, slice("x", harness.Driver, b.Name), now)
-		refused(t, name+" creates for b", err, "spec.nodeName: a slice of the node own-a is wanted")
+		refused(t, name+" creates for b", err, "spec.nodeName: a slice of the node own-a is expected")
 		_, err = client.Create(ctx, slice("x", harness.Driver, ""), now)
 		refused(t, name+" creates for all", err, "spec.nodeName")
 		_, err = client.Create(ctx, slice("x", "gpu.example.com", a.Name), now)

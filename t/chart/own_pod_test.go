@@ -134,7 +134,7 @@ func TestAPodChangesItsOwnAnnotationsOnly(t *testing.T) {
 	judged(t, func() error { return patch(client, other.Name, `{"metadata":{"annotations":{"probe":"x"}}}`) })
 
 	refused(t, "another pod's annotations", patch(client, other.Name, `{"metadata":{"annotations":{"a":"b"}}}`),
-		"the pod "+own.Name+" is wanted")
+		"the pod "+own.Name+" is expected")
 	for what, change := range map[string]string{
 		"labels":          `{"metadata":{"labels":{"a":"b"}}}`,
 		"finalizers":      `{"metadata":{"finalizers":["example.com/a"]}}`,
@@ -184,11 +184,11 @@ func TestTheScriptAccountRemovesOnlyOneAnnotation(t *testing.T) {
 	})
 
 	letGo := `{"metadata":{"annotations":{"` + waitAnnotation + `":null}}}`
-	refused(t, "a pod of another node", patch(client, there.Name, letGo), "a pod of the node configured-a is wanted")
+	refused(t, "a pod of another node", patch(client, there.Name, letGo), "a pod of the node configured-a is expected")
 	refused(t, "another annotation", patch(client, here.Name, `{"metadata":{"annotations":{"other":"changed"}}}`), "takes "+waitAnnotation+" away")
 	refused(t, "another annotation goes", patch(client, here.Name, `{"metadata":{"annotations":{"other":null}}}`), "takes "+waitAnnotation+" away")
 	refused(t, "labels", patch(client, here.Name, `{"metadata":{"labels":{"a":"b"}}}`), "metadata.annotations: nothing else")
-	refused(t, "a pod of no node's token", patch(as(t, tokenOf(t, "node-configured", nil)), here.Name, letGo), "this token is of no node")
+	refused(t, "a pod of no node's token", patch(as(t, tokenOf(t, "node-configured", nil)), here.Name, letGo), "the token is not bound to a Node")
 
 	config := plane.Kubeconfig(t, plane.Server.URL, &api.AuthInfo{Token: token})
 	said, err := exec.Command(harness.Program(t), "configured", "--for", "annotation", "--cluster", "kubeconfig:"+config, "--node-name", a.Name).CombinedOutput()

@@ -29,7 +29,7 @@ func TestAPodReportsItsOwnNodeOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	words := "metadata.name: the report of the node report-a is wanted"
+	words := "metadata.name: the report of the node report-a is expected"
 	for name, token := range map[string]string{"pod": podToken(t, a.Name), "node": nodeToken(t, a)} {
 		client := reportsAs(t, token)
 		// Until the admission policy is obeyed.
