@@ -30,8 +30,8 @@ constexpr size_t kGivenAttributesMax = 256;  // more than a device can have
 constexpr int kVfIndexMax = 65535;
 constexpr int64_t kSriovPriorityMax = 1'000'000;
 
-constexpr std::string_view kSriovSpecFields[] = {"nodeSelector",       "configs", "priority", "allowHostUse",
-                                                 "allowDefaultRoutes", "allow",   "readiness"};
+constexpr std::string_view kSriovSpecFields[] = {
+    "nodeSelector", "priority", "allowHostUse", "allowDefaultRoutes", "allow", "configs", "readiness"};
 constexpr std::string_view kConfigFields[] = {"resourceName", "resourceFilters", "deviceAttributesSelector"};
 
 std::vector<std::string> read_ids(FieldReader& reader, std::string_view key) {
