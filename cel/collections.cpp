@@ -182,7 +182,7 @@ Value includes(Evaluation& in, const Value* args) {
 
 // Sets.
 
-// Whether every element of a is one of b.
+// Returns whether every element of a is in b.
 bool is_subset(Evaluation& in, const List& a, const List& b) {
   return std::all_of(a.begin(), a.end(),
                      [&](const Value& item) { return in.step() && find(in, b, item) >= 0; });

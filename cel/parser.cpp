@@ -86,7 +86,7 @@ class Parser {
     return wrong(offset, "the expression is nested more than " + std::to_string(kRecursionMax) + " deep");
   }
 
-  // Whether the node makes the tree higher, as cel-go counts.
+  // Returns whether cel-go counts the node for the height of the tree.
   static bool is_high(const Node& node) {
     switch (node.op) {
       case Op::kSelect:

@@ -76,7 +76,7 @@ class Evaluator {
   /// Returns whether the expression selects the device.
   Answer::Is select(const Program& program, const Device& device, uint64_t cost_max = kCostMax,
                     uint64_t steps_max = kStepsMax);
-  /// Of the last evaluation. Steps may exceed their limit by those of a single call.
+  /// Counts of the last evaluation. Steps may exceed their limit by those of a single call.
   uint64_t cost() const { return in_.cost(); }
   uint64_t steps() const { return in_.steps(); }
   /// Of the last select() with kError.

@@ -262,7 +262,7 @@ EntryMap* EntryMap::make(Entry* entries, size_t size, Arena& arena) {
     std::memset(map->buckets_, 0, buckets * sizeof *map->buckets_);
     map->mask_ = buckets - 1;
   }
-  // Never beyond the read entries. After the steps end, the map is not read any more.
+  // Never beyond the read entries. After the steps end, the map is no longer read.
   for (size_t i = 0; i < size && arena.step(); ++i) map->add(entries[i], arena);
   size_t kept = 0;
   for (size_t i = 0; i < map->size_; ++i)

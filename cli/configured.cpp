@@ -12,7 +12,7 @@ namespace {
 
 using How = config::ConfiguredBy::How;
 
-// Of a list and a patch a pod.
+// Limit for listing the pods and one patch for each.
 constexpr Millis kReleaseMax{60'000};
 
 // The daemon's locks may be in the same directory, so a directory that is created here is closed to other

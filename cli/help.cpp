@@ -34,7 +34,7 @@ std::string usage(const ProgramInfo& program, const CommandInfo& command) {
   return line + "\n";
 }
 
-// Where the commands of the other programs are.
+// Names the other programs, which have further commands.
 std::string other_programs(const ProgramInfo& program) {
   std::string out;
   for (const ProgramInfo& other : config::program_table()) {

@@ -80,7 +80,7 @@ bool read_journal(const std::vector<std::string>& files, PastChanges& into) {
   return true;
 }
 
-// Of every daemon that answers.
+// Adds the changes of every daemon that answers; returns whether one did.
 bool read_daemons(const FoundSockets& found, PastChanges& into) {
   bool is_any = false;
   for (const std::string& socket : found.sockets) {

@@ -44,7 +44,7 @@ policy::NotReturnedDevices decode_unrestored(const kube::Json& page) {
   return out;
 }
 
-// Of a page: without a record where it is another node's or drivers', or of another boot.
+// Decodes the page /prepared. Without a record if it is of another node, other drivers or another boot.
 Result<DaemonRecord> decode_page(const std::string& body, const std::string& boot_id,
                                  const config::Options& options) {
   const auto page = kube::decode_json(body, {.size_max = 2 * kubelet::kCheckpointBytesMax});
@@ -61,7 +61,7 @@ Result<DaemonRecord> decode_page(const std::string& body, const std::string& boo
   return DaemonRecord{*std::move(record), decode_unrestored(*page), ""};
 }
 
-// Without a daemon: the files of devices that no claim of the record has.
+// Reads, without a daemon, the files of original settings of devices that no claim of the record has.
 policy::NotReturnedDevices read_unrestored(const kubelet::Checkpoint& record,
                                            const config::Options& options) {
   const auto found = kubelet::OriginalSettingsFiles(daemon::original_settings_path(options)).read();

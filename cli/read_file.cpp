@@ -39,7 +39,7 @@ int write_in_place(const fs::path& path, int flags, std::string_view bytes) {
   return file ? write_all(file.get(), bytes) : errno;
 }
 
-// /proc/PID/fd/N: its target is open already, and may have no name any more.
+// /proc/PID/fd/N: its target is open already, and may have been unlinked.
 bool is_descriptor(const fs::path& path) {
   const std::string folder = path.parent_path();
   return folder.starts_with("/proc/") && folder.ends_with("/fd");
@@ -102,7 +102,7 @@ int replace(const fs::path& path, const struct stat* old, std::string_view bytes
   return code;
 }
 
-// Of replace(): the file itself may be written all the same.
+// Returns whether the directory prevents replacing the file. The file itself may still be writable.
 bool is_not_replaceable(int code) {
   return code == EACCES || code == EPERM || code == EROFS || code == EBUSY;
 }

@@ -120,7 +120,7 @@ void add_leaves(Leaves& out, const std::string& path, const Json& value) {
   }
 }
 
-// Of a device or a slice without devices, as the API has it; attributes are written shorter.
+// Returns the leaves of a device, in the API's form with abbreviated attributes.
 Leaves leaves_of(const kube::Device& device) {
   kube::Device rest = device;
   rest.attributes = {};

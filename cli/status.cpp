@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kExitNotReady = 2;
 
-// Of a page: as the daemon has it.
+// Prints a page unchanged.
 int show_page(const FoundSockets& found, const std::string& page) {
   const auto fetched = fetch(found.sockets[0], "/" + page);
   if (!fetched) {

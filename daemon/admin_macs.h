@@ -48,7 +48,7 @@ class AdminMacs {
     std::function<bool(const std::string& vf)> is_taken;
     /// A PF's settings were changed, which its driver may not report.
     std::function<void(const hotplug::PciAddress& pf)> on_set;
-    /// An address that was not due at the last take() is due: take() is to be called again.
+    /// An address that was not due at the last take() is due. The owner must call take() again.
     std::function<void()> on_due;
   };
   AdminMacs(AdminMacPorts ports, Handlers handlers);

@@ -21,7 +21,7 @@ bool ends_with(const std::string& parent) {
 
 }  // namespace
 
-// As it runs, also when another version has been installed over it.
+// /proc/self/exe is the running version, even if another one was installed over it.
 std::vector<std::string> bind_helper_program(const config::Options& options) {
   return {"/proc/self/exe", kBindHelper, std::to_string(::getpid()), options.host_root};
 }

@@ -19,9 +19,9 @@ constexpr reactor::BackoffPolicy kWriteAgain{.initial = Millis{500},
                                              .cap = Millis{30'000},
                                              .jitter = 0.5,
                                              .reset_after = Millis{600'000}};
-// Most objects are not kept, so their number costs nothing.
+// Most objects are not kept, so their number uses no memory.
 constexpr watchers::ListWatchLimits kLimits{.objects_max = 1'000'000, .list_bytes_max = size_t{4} << 30};
-constexpr size_t kMessageBytesMax = 1'024;  // metav1.Condition takes 32768
+constexpr size_t kMessageBytesMax = 1'024;  // metav1.Condition allows 32768
 
 const Json::Array& array_of(const Json* value) {
   static const Json::Array kNone;

@@ -58,19 +58,19 @@ struct DeviceWord {
   enum class Is : uint8_t {
     kReady,    // the pod may be bound
     kWaiting,  // not yet
-    kLost,     // it is not offered any more: another device is to be allocated
+    kLost,     // it is no longer offered: the scheduler must allocate another device
   };
   Is is = Is::kReady;
   std::string why;  // "": it is ready
 };
-/// nullopt if the device is another node's, or nothing is known yet: no condition is written.
+/// Returns nullopt if the device is another node's, or nothing is known yet: no condition is written.
 using JudgeDevice = std::function<std::optional<DeviceWord>(const AllocatedDevice& device)>;
 
 /// Returns the claim with the devices of one driver and the conditions that they must have; nullopt if they
 /// have them. now: RFC 3339.
 std::optional<AllocatedClaim> with_conditions(const AllocatedClaim& claim, const std::string& driver,
                                               const JudgeDevice& judge, const std::string& now);
-/// The object to apply to the subresource `status`.
+/// Returns the object to apply to the subresource `status`.
 std::string encode_conditions(const AllocatedClaim& claim);
 
 /// Log: the reason why conditions are not written, once while it lasts.
@@ -85,7 +85,7 @@ class BindingConditions final : private watchers::ObjectSink {
     std::set<std::string> drivers;
     JudgeDevice judge;
     /// Returns true if a device of the claim is prepared: its pod is bound, and its conditions are not
-    /// written any more.
+    /// written again.
     std::function<bool(const std::string& driver, const std::string& uid)> is_prepared;
   };
   explicit BindingConditions(Surroundings around);

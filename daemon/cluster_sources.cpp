@@ -109,7 +109,7 @@ std::vector<std::string> ClusterSources::silent() const {
 
 std::vector<std::string> ClusterSources::missing() const {
   return described([this](const SyncState& sync) {
-    // A directory that cannot be read now is not on its way, as a server may be.
+    // An unreachable server may return without help; an unreadable directory does not.
     return sync.state == SyncState::State::kDenied || sync.is_unserved ||
            (is_directory_ && sync.state == SyncState::State::kUnreachable);
   });

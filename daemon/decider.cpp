@@ -34,7 +34,7 @@ struct Decider::Attempt {
   std::string why;
   TimePoint began;
   std::unique_ptr<reactor::Job> job = {};
-  bool is_void = false;  // something has changed that a decision without it must not follow
+  bool is_void = false;  // mark_void(): the decision is discarded and repeated
   std::stop_source stop = {};
   policy::Decision decision = {};  // the worker's, until the job is finished
 };

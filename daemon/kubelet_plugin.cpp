@@ -33,7 +33,7 @@ kubelet::NodeHost::Kernel kernel_of(const HostProcess& process, const config::Op
   return process.host->is_live() ? kubelet::NodeHost::running_kernel() : played_kernel(options.host_root);
 }
 
-// Of another root than this machine's, below it.
+// Returns the directory below the host's root, unless that is this machine's.
 std::string device_info_directory(const HostProcess& process, const config::Options& options) {
   return (process.host->is_live() ? "" : options.host_root) + kDeviceInfoDirectory;
 }
@@ -247,7 +247,7 @@ bool KubeletPlugin::is_own_pool(const std::string& driver, const std::string& po
   return pool.starts_with(net.substr(0, net.rfind('/') + 1));
 }
 
-// A prepare would be refused for the same reasons, but for those of other claims, which the scheduler knows.
+// The reasons for which a prepare would be refused, except those of other claims, which the scheduler knows.
 std::optional<DeviceWord> KubeletPlugin::judge(const AllocatedDevice& device) const {
   using Is = DeviceWord::Is;
   if (!is_known_ || daemon_.decision() == nullptr || !plugin_.other_programs().empty() ||

@@ -47,7 +47,7 @@ class NodeLocks {
 
   /// on_acquired: called once when all locks are held, never from within acquire(). Called once.
   void acquire(std::function<void()> on_acquired);
-  /// on_acquired is not called any more. Held locks stay held.
+  /// on_acquired is no longer called. Acquired locks stay locked.
   void stop_waiting() { on_acquired_ = nullptr; }
   bool acquired() const { return second_ && second_->acquired(); }
   /// Returns the process that holds one of them, as FileLock::holder(); "" before acquire().

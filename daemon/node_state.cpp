@@ -42,7 +42,7 @@ std::string missing(const std::string& named) {
          "; is --node-state-namespace the namespace of the SR-IOV network operator, and its daemon on this node?";
 }
 
-// As far as the operator's writes differ.
+// Returns the fields in which two writes of the operator differ.
 std::string status_of(const policy::SriovNodeState& state) {
   return state.uid + "\n" + state.sync_status + "\n" + state.last_sync_error + "\n" +
          (state.sync_status_at ? std::to_string(*state.sync_status_at) : "");

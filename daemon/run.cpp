@@ -228,7 +228,7 @@ int run(const config::Options& options, const std::vector<std::string>& argument
                                      {"host", options.host_root}});
   config::Options running = options;
   Daemon daemon(daemon_ports(**process, running), running);
-  // Other processes of this node wait until no worker of this one writes any more.
+  // Other processes of this node wait until no worker of this one writes.
   NodeLocks locks(**process, running, *lock_directory);
   // Until the end: another signal while the last writes are awaited does not kill the process.
   Signals signals(**process);

@@ -32,7 +32,8 @@ void SchemaCheck::tell(const Kind& kind, std::string_view schema) {
   const auto dropped = watchers::fields_dropped_by_schema(schema, kind.resource, kind.fields);
   std::string text, remedy;
   dropped_.erase(kind.resource.kind);
-  if (!dropped && dropped.error().code != Errc::kNotFound) {  // not installed is another matter
+  if (!dropped && dropped.error().code !=
+                      Errc::kNotFound) {  // kNotFound: the kind is not installed, which is reported elsewhere
     text = dropped.error().what;
   } else if (dropped && !dropped->empty()) {
     text = "drops " + join(*dropped, ", ");

@@ -22,7 +22,7 @@ constexpr size_t kDumpPieceMax = 128u << 10;
 constexpr int kDatagramsMax = 65536;
 constexpr timeval kDumpTimeout{.tv_sec = 2, .tv_usec = 0};
 
-// Of an answer that is cut short by changes, again and again.
+// Attempts to read a dump that changes interrupt.
 constexpr int kTriesMax = 5;
 // Above this number of tables, one dump reads all of them.
 constexpr size_t kTablesMax = 16;

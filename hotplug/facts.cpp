@@ -56,7 +56,7 @@ std::string PciAddress::text() const {
                      : domain > 0xffff   ? 5
                                          : 4;
   std::string out(static_cast<size_t>(digits) + 8, ':');
-  // From behind; of each device of each decision, so without a string for each part.
+  // Written from the end into one string, because each decision formats the address of each device.
   size_t end = out.size();
   const auto put = [&](uint32_t value, int count) {
     for (; count > 0; --count, value >>= 4) out[--end] = "0123456789abcdef"[value & 15];

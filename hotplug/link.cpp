@@ -73,7 +73,7 @@ std::optional<bool> read_is_up(const HostDir& dir, std::vector<std::string>& unr
   return std::nullopt;
 }
 
-// Of the interface that a link of NAME's directory leads to; 0 where it cannot be read.
+// Returns the ifindex of the interface to which a link in NAME's directory points; 0 if it cannot be read.
 int ifindex_behind(const HostView& host, const std::string& name, const std::string& link) {
   const auto text = host.read(std::string(kNetdevs) + name + "/" + link + "/ifindex");
   const auto ifindex = text ? parse_int(trim(*text)) : std::nullopt;
@@ -140,7 +140,7 @@ std::optional<std::string> decode_route_address(std::string_view text) {
   return out;
 }
 
-// Of links by name, numbered for links_beyond_subnets().
+// Routes of links by name, numbered for links_beyond_subnets().
 class SubnetRoutes {
  public:
   void add(std::string_view name, SubnetRoute route) {

@@ -317,7 +317,7 @@ std::optional<std::string_view> take_vf_list(std::string_view& bytes) {
   return list;
 }
 
-// Of one RTM_NEWLINK.
+// Decodes the VFs in one RTM_NEWLINK.
 Result<Unit> decode_vfs_of_link(std::string_view payload, std::map<int, VfConfig>& configs) {
   if (payload.size() < sizeof(ifinfomsg)) return invalid("RTM_NEWLINK is cut");
   std::string_view rest = payload.substr(std::min(payload.size(), aligned(sizeof(ifinfomsg))));

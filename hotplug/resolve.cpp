@@ -253,7 +253,7 @@ class Resolver {
     return at == names_->end() ? kNone : at->second;
   }
 
-  // As the interface is called now, where it is known.
+  // Returns the present name of the interface if it is known, otherwise `name`.
   std::string name_of(const std::string& name, int ifindex) {
     if (ifindex == 0 || names_of(ifindex).empty()) return name;
     return names_of(ifindex).front();

@@ -28,7 +28,7 @@ struct PoolBounds {
 /// joined, in the order of joining.
 class Waiter {
  public:
-  /// The connection may have no room any more. Null: call find() again.
+  /// The connection may have no room left. Null: call find() again.
   virtual void on_connection(const ConnectionPtr& connection) = 0;
   virtual void on_no_connection(const Error& error) = 0;
 

@@ -34,7 +34,7 @@ void ServerConnection::begin(std::unique_ptr<ByteStream> wire) {
                   .on_error =
                       [this](const Error& error) {
                         const auto self = shared_from_this();
-                        const Error why = error;  // which dies with the wire
+                        const Error why = error;  // a copy, because the original is destroyed with the wire
                         if (calls() > 0)
                           fail(why);
                         else

@@ -7,7 +7,7 @@
 
 namespace sliced::kubelet {
 
-/// kGone: no claim has that uid, or no device of the record is allocated to it any more. kUnknown: no answer,
+/// kGone: no claim has that uid, or no device of the record is still allocated to it. kUnknown: no answer,
 /// or an answer that cannot be decoded.
 enum class ClaimState { kExists, kGone, kUnknown };
 

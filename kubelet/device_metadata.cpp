@@ -21,7 +21,7 @@ namespace {
 
 using kube::Json;
 
-// Readers take the first version that they know.
+// Readers use the first version that they support.
 constexpr std::array<std::string_view, 2> kVersions = {"metadata.resource.k8s.io/v1beta1",
                                                        "metadata.resource.k8s.io/v1alpha1"};
 constexpr std::string_view kInContainer = "/var/run/kubernetes.io/dra-device-attributes/";

@@ -17,7 +17,7 @@ std::vector<std::string> names_in(const hotplug::HostView& view, const std::stri
   return view.list(path).value_or({});
 }
 
-// target: of a link below /sys/class.
+// target: of a symbolic link below /sys/class.
 std::string hardware_in(const hotplug::HostView& view, const std::string& target) {
   if (const std::string auxiliary = hotplug::auxiliary_above(target); !auxiliary.empty()) {
     const auto number = hotplug::read_sf_number(view, std::string(kFunctions) + auxiliary);

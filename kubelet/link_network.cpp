@@ -39,7 +39,7 @@ std::string ip_text(std::string_view bytes) {
   return address ? address->text() : "";
 }
 
-// Of a point-to-point interface IFA_ADDRESS is the other end's.
+// On a point-to-point interface IFA_ADDRESS is the peer's address.
 bool decode_address(std::string_view payload, HostAddress& out, int& ifindex) {
   ifaddrmsg info{};
   if (payload.size() < sizeof info) return false;
@@ -259,7 +259,7 @@ Result<Unit> add_rule(int network_namespace, const NetworkRule& rule) {
   return error_of("add " + rule_text(rule), error);
 }
 
-// Without reading first: a pod may have tens of thousands of rules.
+// Does not read the rules first, because a pod may have tens of thousands.
 Result<bool> remove_rule(int network_namespace, const NetworkRule& rule) {
   const auto request = encode_rule(RTM_DELRULE, rule, 0);
   if (!request) return Error{Errc::kInvalid, rule_text(rule) + " has no networks"};

@@ -20,7 +20,7 @@ using netlink::encode_request;
 using netlink::error_of;
 using netlink::mac_bytes;
 
-// Of the end in the pod.
+// Returns the attributes of the end in the pod.
 std::string pod_attributes(const MadeLink& link) {
   std::string out;
   put_attribute(out, IFLA_IFNAME, link.name + '\0');

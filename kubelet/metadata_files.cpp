@@ -45,7 +45,7 @@ struct Folders {
 
 Result<Folders> walk(const std::string& plugins, const MetadataFile& file, bool makes_them) {
   Folders out{.open = {}, .path = plugins + "/" + file.driver};
-  // Where the administrator has it may be a link.
+  // This directory may be a symbolic link, because the administrator chooses it.
   out.open.emplace_back(::open(out.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!out.open.back()) return failed("open", out.path);
   for (const std::string& name : {std::string(kAll), file.folder, file.request}) {

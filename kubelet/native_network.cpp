@@ -107,7 +107,7 @@ Result<std::string> address_in(const Json& value, const std::string& path) {
   return prefix->text();
 }
 
-// A network without host bits. example: for the error text.
+// Decodes a network without host bits. example: for the error text.
 Result<IpPrefix> network_in(const std::string& text, const std::string& path, const std::string& example) {
   const auto prefix = IpPrefix::decode(text);
   if (!prefix)
@@ -135,7 +135,7 @@ Result<int> table_in(const Json& value, const std::string& path) {
   return static_cast<int>(table->value_or(0));
 }
 
-// The fields as `routes` calls them, or as CNI does.
+// Names of the fields in `routes`, or in CNI.
 struct RouteKeys {
   std::string destination = "destination", gateway = "gateway";
 };
@@ -171,7 +171,7 @@ Result<NativeRoute> route_in(const Json& value, const std::string& path) {
   return route_of(value, path, {});
 }
 
-// One of an IPAM plugin's configuration or result. `scope` follows from the gateway.
+// Decodes a route of an IPAM plugin's configuration or result. `scope` follows from the gateway.
 Result<NativeRoute> ipam_route_in(const Json& value, const std::string& path) {
   for (const char* field : {"mtu", "advmss", "scope"})
     if (const Json* at = value.find(field); at != nullptr && !at->is_null() && *at != Json(0))
@@ -264,7 +264,7 @@ Result<NativeNeighbor> neighbor_in(const Json& value, const std::string& path) {
   return NativeNeighbor{address->text(), *std::move(mac)};
 }
 
-// Each entry of a list, read by `read`.
+// Decodes each entry of a list by `read`.
 template <class Item>
 Result<Unit> read_list(const Json& value, const std::string& field, size_t max, const std::string& path,
                        Result<Item> (*read)(const Json&, const std::string&), std::vector<Item>& out) {
@@ -379,7 +379,7 @@ Result<Unit> read_type(const Json& value, const std::string& path, NativeNetwork
   return Unit{};
 }
 
-// Fields of one type beside another one.
+// Refuses fields that belong to another type.
 Result<Unit> check_type(const NativeNetwork& network, const std::string& path) {
   const std::string is_type = ", and type is " + (network.type.empty() ? "passthrough" : network.type);
   if (!network.mode.empty() && network.type != "macvlan")
@@ -410,7 +410,7 @@ Result<Unit> check_type(const NativeNetwork& network, const std::string& path) {
   return Unit{};
 }
 
-// Of sysctls and the fields that need another value.
+// Checks sysctls whose value contradicts another field.
 Result<Unit> check_sysctls(const NativeNetwork& network, const std::string& path) {
   const auto has = [&](std::string_view name, std::string_view value) {
     return std::ranges::any_of(

@@ -46,7 +46,7 @@ std::string net_path(const hotplug::HostView& view, const std::string& pci) {
 
 std::string last(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// The device of an interface: its PCI function, also where virtioN is between both; "" of a virtual link.
+// Returns the PCI function of an interface, also with virtioN in between; "" for a virtual link.
 std::string device_of_interface(const hotplug::HostView& view, const std::string& interface) {
   const std::string path = "sys/class/net/" + interface;
   std::string device = last(view.readlink(path + "/device").value_or(""));
@@ -56,7 +56,7 @@ std::string device_of_interface(const hotplug::HostView& view, const std::string
   return at == std::string::npos ? device : last(target.substr(0, at));
 }
 
-// Of an address of IP over InfiniBand, which has 20 bytes.
+// Returns the GUID in the 20 bytes of an IP over InfiniBand address.
 std::string guid_of(const std::string& address) {
   constexpr size_t kAddress = 20 * 3 - 1, kGuid = 8 * 3 - 1;
   return address.size() == kAddress ? address.substr(kAddress - kGuid) : "";
@@ -462,7 +462,7 @@ std::optional<HostLink> NodeHost::link_of(const std::vector<HostLink>& links, co
 
 Result<OriginalSettings> NodeHost::read_settings(const PreparedDevice& device) const {
   OriginalSettings out{.device = settings_key(device), .boot_id = "", .vf = {}, .interface = {}};
-  // Without an interface of its PF on the host no plugin sets anything of the VF, either.
+  // Without an interface of the PF on the host no plugin can change the VF's settings.
   const auto vf =
       device.pci.empty() ? Result<VfOfInterface>(Error{Errc::kNotFound, ""}) : find_vf(*view_, device.pci);
   if (vf && kernel_.vf_settings.read) {
@@ -509,7 +509,7 @@ Result<RestoredSettings> NodeHost::restore_settings(const OriginalSettings& orig
   }
   auto out = original.interface && kernel_.links ? restore_interface(original)
                                                  : Result<RestoredSettings>(RestoredSettings{});
-  // Through the PF's interface, which is back then.
+  // Written through the PF's interface, which has returned to the host by then.
   if (!original.vfs.empty() && kernel_.vf_settings.read && (!out || out->is_back)) {
     vf_restored = restore_vfs(original);
     if (!vf_restored && vf_restored.error().code == Errc::kBusy) return std::move(vf_restored.error()).in(at);

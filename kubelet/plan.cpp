@@ -37,7 +37,7 @@ std::string at(const PrepareRequest& claim, size_t index) {
   return describe(claim) + ": status.allocation.devices.results[" + std::to_string(index) + "]";
 }
 
-// Returns the attributes of its slice; for an entry that is not in a slice any more, those that containers
+// Returns the attributes of its slice; for an entry that is no longer in a slice, those that containers
 // need most.
 Json published(const KnownEntry& known) {
   Json::Object out;
@@ -356,7 +356,7 @@ Result<PreparedClaim> plan(const Claim& claim, const std::string& driver, const 
 std::string refusal_of_setting(const KnownEntry& known, const std::string& setting, std::optional<int> vlan,
                                const NativeNetwork& network) {
   const std::string value = vlan ? setting + "=" + std::to_string(*vlan) : setting;
-  // Of a device that others have, too, it is a VLAN of the new link, and no PF sets it.
+  // On a shared device it is a VLAN of the new link, and no PF sets it.
   const std::string nothing = network.makes_link() ? "no VLAN" : "nothing";
   const std::string by = network.makes_link() ? "" : " through the PF";
   const std::string leave_out =

@@ -194,7 +194,7 @@ bool stays_unknown(const OriginalSettings& kept, const OriginalSettings& now) {
   return !kept.is_known && (!kept.left || !now.vf || *kept.left == *now.vf);
 }
 
-// Of the pods' other claims, and of the other driver's devices of this one.
+// Returns the interface names of the pods' other claims, and of the other driver's devices of this claim.
 std::set<std::string> interface_names(const Claim& claim, const std::string& driver,
                                       const PreparedClaims& prepared) {
   std::set<std::string> names;
@@ -563,7 +563,7 @@ FileChange ClaimPreparer::keep_original_macs(const PreparedClaim& claim) {
   for (const PreparedDevice& device : claim.devices) {
     if (!device.vfio || device.mac.empty()) continue;
     const OriginalMac one{device.pci, device.identity.pf, knowledge_.boot_id(), device.vfio->original_mac};
-    // Also where it is kept already: the commit that was to write it may have failed.
+    // Written again even if it is known: the commit that should have written it may have failed.
     original_macs_.insert_or_assign(device.pci, one);
     change.original_macs.push_back(one);
   }
@@ -621,7 +621,7 @@ void ClaimPreparer::keep_original_settings(Task& task, FileChange& change) {
       read = Error{Errc::kNotFound, "it is kept"};
       device.has_original_settings = true;
     }
-    // Also where it is kept already: the commit that was to write it may have failed.
+    // Written again even if it is known: the commit that should have written it may have failed.
     const auto kept = original_settings_.find(key);
     if (!device.has_original_settings || kept == original_settings_.end()) continue;
     kept->second.is_unrestored = false;

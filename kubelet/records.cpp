@@ -136,7 +136,7 @@ bool is_of_other_boot(const OriginalMac& one, const std::string& boot_id) {
   return !boot_id.empty() && !one.boot_id.empty() && one.boot_id != boot_id;
 }
 
-// Whether the PF enforces an address for the VF now, or may.
+// Returns whether the PF enforces an address for the VF, or may.
 bool may_have_mac(const Host& host, PreparedDevice device) {
   device.mac = kNoMac;  // makes read_device() read the address
   const auto look = host.read_device(device);

@@ -11,7 +11,7 @@
 namespace sliced::kubelet {
 namespace {
 
-// By another claim than this one.
+// Returns whether another claim has the device.
 bool is_taken(const PreparedDevice& device, const PreparedKey& own, const PreparedClaims& prepared) {
   return std::any_of(prepared.begin(), prepared.end(), [&](const auto& one) {
     return one.first != own &&
@@ -34,7 +34,7 @@ bool has_other_settings(const std::string& device, const PreparedKey& own, const
   });
 }
 
-// The same of the MAC address that a VF had before its pod.
+// Returns whether another claim has the VF and set a MAC address for it.
 bool has_other_mac(const std::string& pci, const PreparedKey& own, const PreparedClaims& prepared) {
   return std::any_of(prepared.begin(), prepared.end(), [&](const auto& one) {
     const auto& devices = one.second.devices;
@@ -455,7 +455,7 @@ void ClaimPreparer::commit_released(Task& task) {
             if (one.is_known && !has_other_settings(one.device, task.key(), prepared_, original_settings_))
               original_settings_.insert_or_assign(one.device, one);
           forget_settings(task, macs.removed_original_settings);
-          // Not before: a disk may take longer than the host has for the return of a device.
+          // Released after the write, because a disk may take longer than HeldHost::kReturnMax.
           let_go(task.key());
           return advance(task);
         }

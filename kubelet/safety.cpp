@@ -76,7 +76,7 @@ std::set<std::string> macs_of(const PreparedDevice& device) {
   return out;
 }
 
-// Of a function its own; of a link those below it.
+// Returns the PF of a function, or the PFs below a link.
 std::vector<std::string> pfs_of(const PreparedDevice& device) {
   if (device.pci.empty()) return device.lower_pfs;
   return {device.identity.pf.empty() ? device.pci : device.identity.pf};
@@ -110,7 +110,7 @@ std::vector<std::string> plugins_of(const std::string& network) {
   return out;
 }
 
-// Of the kernel, and not of one device.
+// Nodes that belong to no single device.
 constexpr std::string_view kCommonNodes[] = {"/dev/vfio/vfio", "/dev/iommu", "/dev/vhost-net", "/dev/net/tun",
                                              "/dev/infiniband/rdma_cm"};
 

@@ -16,7 +16,7 @@ constexpr size_t kPathMax = 107;  // unix(7)
 
 bool fits(const std::string& path) { return path.size() <= kPathMax; }
 
-// Where the path with the whole UID fits, that; else with a hash.
+// Returns the path with the whole UID if it fits, otherwise with a hash of it.
 std::string pick(const std::string& before, const std::string& pod_uid, const std::string& after) {
   const std::string whole = before + pod_uid + after;
   return fits(whole) ? whole : before + hex(stable_hash(pod_uid), 16) + after;

@@ -200,7 +200,7 @@ std::vector<SettingWrite> setting_writes(const VfOfInterface& vf, const hotplug:
                                          const hotplug::VfConfig& now, const OwnAddresses& own) {
   std::vector<SettingWrite> out;
   for (const SettingDifference& one : setting_differences(original, now, own)) {
-    // Of a VF without a tag no protocol is compared; it is written with the tag.
+    // Without a VLAN tag the protocol is not compared; it is written with the tag.
     if (one.now.empty() && one.setting != "proto") continue;
     SettingWrite write{one.setting, request_for(one.setting, vf, original, own)};
     if (one.setting == "mac" && !hotplug::is_address_set(original.mac) && !own.mac.empty())

@@ -26,7 +26,7 @@ struct Resolution {
   bool operator==(const Resolution&) const = default;
 };
 
-/// Of all devices of one inventory.
+/// The resolutions of all devices of one inventory.
 struct Resolutions {
   std::vector<Resolution> devices;  // in the inventory's order
   /// The record of the excludes for entries of functions, for DesiredPool::excludes; for both kinds.

@@ -27,7 +27,7 @@ class PodPoll {
 
   /// A read may show allocations that no record contains: from now on, VFs that need it wait.
   void open() { is_open_ = true; }
-  /// The read, or a list of all claims, has succeeded or is not repeated any more: no VF waits.
+  /// The read, or a list of all claims, has succeeded or is no longer repeated: no VF waits.
   void close() { is_open_ = false; }
   /// A device waits for the read. Returns true the first time.
   bool request();

@@ -15,7 +15,7 @@ struct OpenFiles {
 /// Threads: call before other threads start programs.
 /// Errors: kIo if the kernel or a system call filter refuses; nothing changes then.
 Result<OpenFiles> raise_open_files();
-/// Of this process: each sandbox's namespace, pipe of a program, and connection needs one.
+/// Descriptors of this process: one for each sandbox's namespace, pipe of a program, and connection.
 inline constexpr uint64_t kOpenFilesMax = 65'536;
 
 }  // namespace sliced::reactor

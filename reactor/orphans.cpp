@@ -14,7 +14,7 @@ namespace {
 
 constexpr Millis kAgain{10};  // libuv waits for its own in the turn of the same signal
 
-// Also those that were given up: their handles stay until libuv has waited for them.
+// Includes abandoned children, whose handles exist until libuv has waited for them.
 std::set<pid_t> children_of(Loop& loop) {
   std::set<pid_t> out;
   uv_walk(

@@ -233,7 +233,7 @@ double CelQuantity::as_approximate_float() const {
 
 std::strong_ordering CelQuantity::operator<=>(const CelQuantity& other) const {
   if (sign() != other.sign() || sign() == 0) return sign() <=> other.sign();
-  // Of numbers with the same sign the longer one is farther from zero.
+  // With equal signs, the number with more digits is farther from zero.
   const auto ours = static_cast<int64_t>(digits_.size()) + scale_;
   const auto theirs = static_cast<int64_t>(other.digits_.size()) + other.scale_;
   int order = ours < theirs ? -1 : ours > theirs ? 1 : 0;

@@ -43,7 +43,7 @@ std::optional<std::string> without_underscores(std::string_view text, bool hexad
   return plain;
 }
 
-// Whether a valid number that has no double is too small for one, not too large.
+// Returns whether a valid number without a double is too small, not too large.
 bool is_tiny(std::string_view text, bool hexadecimal) {
   if (hexadecimal) return text[text.find_first_of("pP") + 1] == '-';
   const size_t mark = std::min(text.find_first_of("eE"), text.size());

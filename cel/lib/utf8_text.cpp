@@ -20,7 +20,7 @@ size_t next(std::string_view text, size_t at) {
   return at;
 }
 
-// Where the character number `position` begins, the end included; kNowhere outside of the text.
+// Returns the offset of the character number `position`, or of the end; kNowhere outside the text.
 size_t byte_of(std::string_view text, int64_t position) {
   if (position < 0) return kNowhere;
   size_t at = 0;

@@ -41,7 +41,7 @@ struct Judgement {
     policy::Problem problem;
   };
   std::vector<IgnoredByClass> ignored_by_class = {};
-  /// Of a DeviceExposurePolicy's selector, if it compiles.
+  /// The highest cost of a DeviceExposurePolicy's selector, if it compiles.
   std::optional<policy::MaxCost> dearest;
   uint64_t selector_work = 0;          // its work steps, as decisions count them
   bool is_selector_unchecked = false;  // the budget of work did not suffice

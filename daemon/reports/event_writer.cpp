@@ -143,7 +143,8 @@ void EventWriter::name(Series& series) const {
                            policy.namespace_ + "/" + policy.name + "/" + what + "/" +
                            (policy.kind.empty() ? "" : settings_.object_uid(policy));
   std::string of = (policy.name.empty() ? settings_.node : policy.name).substr(0, kNameOfBytesMax);
-  while (of.ends_with('.') || of.ends_with('-')) of.pop_back();  // as no part of a name ends
+  while (of.ends_with('.') || of.ends_with('-'))
+    of.pop_back();  // a part of an object's name must not end with these
   series.name = of + "." + hex(stable_hash(same), 16);
 }
 

@@ -33,7 +33,7 @@ bool is_excluded(Outcome outcome) {
          outcome == Outcome::kExcludeUnknown;
 }
 
-// Of each policy that selects the node, by its index in the set.
+// The report of each policy that selects the node, by its index in the set.
 class Policies {
  public:
   explicit Policies(const Decision& decision) : decision_(decision) {

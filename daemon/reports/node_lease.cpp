@@ -171,7 +171,7 @@ void NodeLeaseWriter::on_failure(const kube::Failure& failure, bool was_reading)
   if (was_held && (failure.code == Errc::kConflict || kube::says_gone(failure))) return arm(Millis{500});
   ++counters_.failed;
   last_failure_ = failure.what;
-  // Reads and writes of one outage fail in other words.
+  // The texts of failed reads and writes differ within one outage, so only the code is compared.
   if (failure_.is_new(std::to_string(static_cast<int>(failure.code))))
     ports_.log.warning("node Lease not renewed: this node will be reported as silent",
                        {{"lease", settings_.namespace_ + "/" + name_},

@@ -80,7 +80,7 @@ ReportedEvents ReportedEventFinder::look(const NodeReport& report, const Withdra
     add(out, {"EntryRefused", policy, "",
               sum.note("not published: the API server refuses or would refuse the entries")});
   for (auto& [policy, sum] : contested) {
-    sum.why.clear();  // the same in other words
+    sum.why.clear();  // it repeats the note
     const auto rival = rivals.find(policy);
     add(out,
         {"PoliciesContradict", policy, "",

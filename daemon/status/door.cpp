@@ -61,7 +61,7 @@ void Door::tend() {
 void Door::tend_socket() {
   if (local_ && !is_found()) local_.reset();
   if (!local_) remove_silent_others();
-  // With an open socket, only the first name is better.
+  // With an open socket only the first name is tried.
   const size_t names = local_ ? std::min<size_t>(name_, 1) : names_.size();
   for (size_t name = 0; name < names; ++name)
     if (open_socket(name)) break;

@@ -59,7 +59,7 @@ class PieceCall final : public http::Call {
   const std::shared_ptr<const std::function<std::string()>> next_;
   const std::shared_ptr<size_t> going_;
   std::unique_ptr<reactor::Job> job_;
-  bool is_made_ = false;  // whole
+  bool is_made_ = false;  // all pieces are built
   const reactor::Ticket end_;
 };
 

@@ -149,7 +149,7 @@ bool is_about(const OfferChange& change, std::string_view name) {
         return device == name || (is_function && policy::function_named_by(device) == function);
       }))
     return true;
-  // "policy ns/name" by "ns/name" and "name".
+  // The policy "policy ns/name" also matches "ns/name" and "name".
   const std::string_view policy = change.policy;
   return policy.ends_with(name) && policy.size() > name.size() &&
          (policy[policy.size() - name.size() - 1] == ' ' || policy[policy.size() - name.size() - 1] == '/');

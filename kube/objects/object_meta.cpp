@@ -23,7 +23,7 @@ Result<Unit> read_text(const Json& metadata, std::string_view key, std::string& 
   return Unit{};
 }
 
-// Of "2026-11-22T05:33:52Z"; 0 for anything without digits.
+// Returns 20261122053352 for "2026-11-22T05:33:52Z"; 0 for a text without digits.
 int64_t number_of_timestamp(std::string_view text) {
   std::string digits;
   for (const char c : text.substr(0, 20))

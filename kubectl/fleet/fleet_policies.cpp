@@ -189,7 +189,7 @@ policy::PolicySetPtr FleetPolicies::made(bool has_excludes) const {
   std::vector<policy::SriovPolicy> sriov;
   std::vector<policy::DeviceAttributes> attributes;
   std::vector<policy::ExposurePolicy> exposures;
-  // Whether a device is ready is of its node and of a moment.
+  // Readiness depends on the node and changes over time, so it is not evaluated here.
   for (const auto& [name, one] : sriov_) {
     sriov.push_back(one);
     sriov.back().readiness = {};

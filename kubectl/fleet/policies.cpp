@@ -61,7 +61,7 @@ bool is_concerned(const kube::NodeView& node, const std::set<std::string>& chang
   return false;
 }
 
-// Of its texts; as JSON it is longer.
+// Returns the bytes of its texts; its JSON is longer.
 size_t bytes_of(const EntryChange& change) {
   size_t out = change.driver.size() + change.name.size() + change.device.size() + change.before.size() +
                change.after.size();

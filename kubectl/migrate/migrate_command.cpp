@@ -49,7 +49,7 @@ struct Sources {
   migrate::DranetObjects dranet;
   std::vector<migrate::Network> networks;
   Complaints complaints;
-  /// Without dranet, which --check refuses.
+  /// Returns the number of kinds of sources, without dranet, which --check refuses.
   size_t kinds() const { return !plugin.empty() + !node_policies.empty() + !of_dra_driver.empty(); }
 };
 
@@ -113,7 +113,7 @@ class Reader {
     for (const kube::Json& document : file.yaml.documents)
       read_document(document, file.name, file.text, lines);
     if (!out_.complaints.has_errors()) return;
-    // Of Go's text/template (helm) and of Jinja (Ansible).
+    // Delimiters of Go's text/template (Helm) and of Jinja (Ansible).
     for (const char* mark : {"{{", "{%"})
       if (file.text.find(mark) != std::string::npos)
         return out_.complaints.error({file.name, 0},

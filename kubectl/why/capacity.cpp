@@ -16,7 +16,7 @@ int64_t whole(Amount amount) {
   return up > INT64_MAX ? INT64_MAX : static_cast<int64_t>(up);
 }
 
-// Without loss, or not at all.
+// Returns nullopt if the amount cannot be represented without loss.
 std::optional<int64_t> milli(Amount amount) {
   if (amount % kMilli != 0 || amount / kMilli > INT64_MAX || amount / kMilli < INT64_MIN) return std::nullopt;
   return static_cast<int64_t>(amount / kMilli);

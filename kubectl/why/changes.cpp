@@ -212,7 +212,7 @@ void change_requests(Scene& scene, const Change& change) {
   });
 }
 
-// Where a constraint was: of no request.
+// The request of a constraint that was removed. No request has this name.
 const std::string kNobody = " ";
 
 }  // namespace

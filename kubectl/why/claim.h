@@ -18,7 +18,7 @@
 
 namespace sliced::why {
 
-/// Of a request or of a pod; operator "Equal" (also if empty) or "Exists".
+/// A toleration of a request or of a pod; op: "Equal" (also if empty) or "Exists".
 struct Toleration {
   std::string key, op, value, effect;
   bool operator==(const Toleration&) const = default;

@@ -75,7 +75,7 @@ std::string facts_text(const reports::DeviceGroup& group) {
   return out;
 }
 
-// Where a policy would offer something.
+// The devices that a policy would offer, and their nodes.
 struct FoundDevices {
   size_t devices = 0;  // on all nodes
   std::vector<std::string> nodes;
@@ -367,7 +367,7 @@ class Advising {
   }
 
   static bool any_device(const reports::DeviceGroup&, const JudgedEntry&) { return true; }
-  // Of an entry that matches.
+  // Requires: the entry matches.
   bool is_meant(const Wanted& wanted, const Meant& meant, const reports::DeviceGroup& group,
                 const JudgedEntry& entry) {
     return meant.is_meant(group, *entry.entry, [&](std::string_view attribute) {
@@ -736,7 +736,7 @@ class Advising {
       std::vector<Shared<policy::DeviceAttributes>> attributes;
       if (const auto at = policies_.find(namespace_); at != policies_.end())
         attributes = at->second.exposing()->attributes;
-      // Without DeviceAttributes, and with those of each object that has labels.
+      // Alternatives: no DeviceAttributes, and those of each object with labels.
       std::vector<Json> selectors = {Json()};
       for (const auto& one : attributes) {
         Json labels = Json::Object{};

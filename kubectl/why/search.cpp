@@ -68,7 +68,7 @@ struct Wanted {
   std::vector<size_t> all;  // of allocationMode All: which places
 };
 
-// Of 100 ns: a candidate that is tried, a device that is laid out, and beginning.
+// In units of 100 ns: trying a candidate, placing a device, and starting a search.
 constexpr uint64_t kTrySteps = 2, kPlaceSteps = 5, kSearchSteps = 100;
 
 class Search {

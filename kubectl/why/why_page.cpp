@@ -158,7 +158,7 @@ std::vector<std::vector<std::string>> rows_of(const NodeAnswer& node) {
   return rows;
 }
 
-// Where it can run first, then where least is missing.
+// Sorts nodes: those where the pod can run first, then by the number of missing devices.
 std::vector<const NodeAnswer*> in_order(const Answer& answer) {
   std::vector<const NodeAnswer*> out;
   for (const NodeAnswer& node : answer.nodes) out.push_back(&node);

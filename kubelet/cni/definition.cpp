@@ -503,7 +503,7 @@ bool is_listed(const Field& field) {
   return field.writer == Field::Writer::kListed || field.writer == Field::Writer::kListedHost;
 }
 
-// Of a plugin without a table.
+// Visits the fields of a plugin without a table.
 void visit_listed_fields(const Json& value, const std::function<void(std::string_view)>& add) {
   if (value.array() != nullptr)
     for (const Json& one : *value.array()) visit_listed_fields(one, add);

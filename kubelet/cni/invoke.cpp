@@ -150,7 +150,7 @@ class Chain final : public Run {
     if (command_ != Command::kDel) return end(std::move(error));
     if (!first_error_) first_error_ = std::move(error);
     ++done_;
-    // From the loop: a chain of plugins that are not there does not call itself.
+    // On a turn of the loop, so that a chain of missing plugins does not recurse.
     next_ = loop_.scheduler().after(Millis{0}, [this] { step(); });
   }
 

@@ -59,7 +59,7 @@ Result<bool> flag_of(const Json& config, std::string_view key) {
   return wrong(key, "is neither true nor false");
 }
 
-// Never the author's, also where a record of before has them.
+// Members that sliced sets. An author's value is ignored, also in records of earlier versions.
 bool is_ours(std::string_view key) {
   for (const std::string_view one : {"runtimeConfig", "prevResult", "deviceID", "pciBusID"})
     if (key == one) return true;

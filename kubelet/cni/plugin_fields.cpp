@@ -621,7 +621,7 @@ bool is_of_administrators(std::string_view key) {
   return has(kPlugins) || has(kIpamPlugins);
 }
 
-// Of plugins without a table.
+// Fields of plugins without a table that require a permission.
 constexpr Field kOfOthers[] = {
     // accelerated-bridge, ovs
     {"trunk", kFlag, kBoolean, Writer::kSetting, "vlan"},

@@ -85,7 +85,7 @@ std::set<std::string> device_keys(const cni::Attachment& attachment) {
   return {"device " + attachment.device};
 }
 
-// Beside the pod's, which attachments of one sandbox share.
+// Returns the exclusive keys of an ADD. The pod's key is shared by the attachments of one sandbox.
 std::set<std::string> attach_keys(const cni::Record& record) {
   std::set<std::string> keys = device_keys(record.attachment);
   keys.insert("interface " + cni::record_name(record.attachment));

@@ -17,7 +17,7 @@ namespace {
 
 using kube::Json;
 
-// Of "10.0.0.1" and "10.0.0.1/24". An IPv4 address in an IPv6 one is an IPv4 address to Go.
+// Decodes "10.0.0.1" and "10.0.0.1/24". Go treats an IPv4-mapped IPv6 address as an IPv4 address.
 std::optional<IpAddress> address_in(std::string_view text) {
   const auto address = IpAddress::decode(text.substr(0, text.find('/')));
   return address ? std::optional(address->unmapped()) : std::nullopt;

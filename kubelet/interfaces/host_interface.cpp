@@ -54,7 +54,7 @@ Result<Unit> pin(const HostLink& bridge) {
   if (has_address && !has_own_address(bridge.name))
     if (auto set = change(bridge, {.mac = bridge.mac}); !set) return set;
   if (bridge.mtu == kDefaultMtu || !has_no_ports(bridge.name)) return Unit{};
-  // The kernel passes over an MTU that is the present one.
+  // The kernel ignores a request that sets the present MTU.
   const int beside = bridge.mtu < kDefaultMtu ? bridge.mtu + 1 : bridge.mtu - 1;
   if (auto set = change(bridge, {.mtu = beside}); !set) return set;
   return change(bridge, {.mtu = bridge.mtu});
@@ -81,13 +81,13 @@ Result<Unit> keep_one(Json& plugin, const std::vector<HostLink>& links) {
   return Unit{};
 }
 
-// As the plugin sets it; it sets the flags to 0, too.
+// Returns the mode that the plugin sets. It also sets the flags to 0.
 int ipvlan_mode_of(const Json& plugin) {
   const std::string_view mode = plugin.text("mode");
   return mode == "l3" ? IPVLAN_MODE_L3 : mode == "l3s" ? IPVLAN_MODE_L3S : IPVLAN_MODE_L2;
 }
 
-// Whether the first plugin of the network moves the device's interface into the sandbox.
+// Returns whether the first plugin of the network moves the device's interface into the sandbox.
 bool moves_interface(const cni::Record& record) {
   if (!record.host_interface) return false;
   const auto network = cni::decode_network(record.config, record.network);

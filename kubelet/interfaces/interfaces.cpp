@@ -53,7 +53,7 @@ void Interfaces::start() {
   });
 }
 
-// Without a connection to the runtime, which would report that their sandboxes are gone.
+// Does not require the runtime, which would report that the sandboxes no longer exist.
 void Interfaces::undo_strays() {
   const PreparedClaims& prepared = prepared_();
   const auto may_have = [&prepared](std::string_view pod_uid) {

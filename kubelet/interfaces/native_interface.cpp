@@ -45,7 +45,7 @@ bool is_of_made_group(const HostLink& link) {
   return group != link.numbers.end() && group->second == kMadeLinkGroup;
 }
 
-// The pod's, open. Never the host's: an interface that was "moved" there would be configured for a pod on the host.
+// Opens the pod's network namespace. Refuses the host's: an interface "moved" there would be configured on the host.
 Result<reactor::Descriptor> open_pods(const std::string& path) {
   reactor::Descriptor pods(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!pods)
@@ -211,7 +211,7 @@ class NativeAttaching {
     if (auto up = change(pods_, ifindex, {.up = true}, "up"); !up)
       return std::move(up.error()).in("set the interface up");
     if (auto added = add_addresses(ifindex); !added) return added;
-    // By a route without a gateway the kernel finds the gateways of others.
+    // Routes without a gateway come first, because the kernel requires a route to the gateway of each other one.
     for (const bool has_gateway : {false, true})
       for (const NativeRoute& route : network_.routes)
         if (route.gateway.empty() != has_gateway)
@@ -297,7 +297,7 @@ class NativeAttaching {
       return Error{Errc::kInvalid,
                    "it does not filter VLANs, which network.vlan needs: run ip link set dev " +
                        escaped(parent.name) + " type bridge vlan_filtering 1, or leave out network.vlan"};
-    // All frames that its driver passes on would reach the pods' interfaces, too.
+    // The pods' interfaces would receive all frames that the driver passes on.
     if (!is_port && parent.is_promisc)
       return Error{Errc::kInvalid,
                    "it is in promiscuous mode, by which pods on it would get frames of others: run ip "
@@ -328,7 +328,7 @@ class NativeAttaching {
     return change(kOwnNamespace, port->ifindex, {.up = true}, "port up");
   }
 
-  // A PF that enforces an address refuses another one of the VF's interface: then the PF gets it first.
+  // A PF that enforces an address refuses another one of the VF's interface, so it is set at the PF first.
   Result<Unit> set_mac(const HostLink& link) const {
     const LinkChange wanted{.mac = network_.mac};
     auto set = change(kOwnNamespace, link.ifindex, wanted, "mac");

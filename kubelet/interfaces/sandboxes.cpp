@@ -23,7 +23,7 @@ std::string named(const WantedInterface& wanted) {
          escaped(wanted.device) + ")";
 }
 
-// Uids.
+// Returns the uids of the pods.
 std::set<std::string> pods_of(const PreparedClaims& prepared) {
   std::set<std::string> out;
   for (const auto& [key, claim] : prepared)

@@ -14,7 +14,7 @@ namespace {
 
 using kube::Json;
 
-// Of a chain the first plugin makes the interface.
+// The interface of a record: the first plugin of a chain creates it.
 struct Made {
   std::string type, parent;
   int64_t vlan = 0;

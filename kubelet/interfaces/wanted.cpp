@@ -83,7 +83,7 @@ WantedInterface wanted_of(const PreparedClaim& claim, const PreparedDevice& devi
           .network_data = device.network_data};
 }
 
-// Which policies and options hold for it is not known: it is as if an administrator had written it.
+// The policies and options that apply to it are unknown, so it counts as an administrator's definition.
 Result<std::string> administrators_network(const PreparedDevice& device, const std::string& name) {
   return cni::canonical_definition(device.network, name, {.author = cni::Author::kAdministrator},
                                    cni::DefinitionDevice{.pci = device.pci,
@@ -182,7 +182,7 @@ PeerNetwork network_of_peer(const PreparedDevice& device, const std::string& dri
                  "; delete the pod, so that its NetworkAttachmentDefinition is read again"};
 }
 
-// It named a network without a name after itself.
+// dra-driver-sriov gave its own name to a network without one.
 cni::Record record_of_peer(const WantedInterface& wanted, const nri::PodSandbox& pod, bool has_container) {
   cni::Record record = record_of(wanted, pod);
   record.network = wanted.claim.first;

@@ -13,7 +13,7 @@
 namespace sliced::policy {
 namespace {
 
-// By FilterField.
+// Names of the filter fields, by FilterField.
 constexpr std::string_view kFilterFields[kFilterFieldCount] = {"vendors",      "devices",   "drivers",
                                                                "pciAddresses", "pfNames",   "pfPciAddresses",
                                                                "rootDevices",  "numaNodes", "linkType"};

@@ -13,7 +13,7 @@ namespace sliced {
 enum class Errc {
   kIo,        // the operating system or the network said no
   kTimeout,   // a deadline passed
-  kCanceled,  // the owner went away
+  kCanceled,  // the owner was destroyed
   kNotFound,  // ENOENT, HTTP 404
   kGone,      // HTTP 410: relist
   kConflict,  // HTTP 409, failed precondition
@@ -84,7 +84,7 @@ class [[nodiscard]] Result {
  private:
   // Not a std::variant: it multiplies the time of compilation, and there are about a hundred instances.
   std::optional<T> value_;
-  Error error_;  // where there is no value
+  Error error_;  // valid if there is no value
 };
 
 }  // namespace sliced

@@ -24,7 +24,7 @@ BioPtr reader(const std::string& bytes) {
   return BioPtr(BIO_new_mem_buf(bytes.data(), static_cast<int>(std::min<size_t>(bytes.size(), 1u << 24))));
 }
 
-// Without it OpenSSL asks on the terminal.
+// Without this callback OpenSSL asks for a passphrase on the terminal.
 int no_passphrase(char*, int, int, void*) noexcept { return -1; }
 
 // All certificates of a PEM text, other blocks skipped.
