@@ -93,7 +93,7 @@ bool Checker::index(Node& node) {
   return is(node, is_optional || node.is_optional ? optional_of(or_dyn(result), arena_) : result);
 }
 
-// device.attributes["domain"].id -> one look-up. result becomes the type of a known attribute.
+// Folds device.attributes["domain"].id into one look-up. Sets result to the type of a known attribute.
 bool Checker::fold_path(Node& node, std::string_view id, const Type*& result) {
   const Node& domain = *node.arg_list[0];
   std::string_view name;

@@ -13,7 +13,7 @@ bool are_literals(const Node& node) {
 
 }  // namespace
 
-// The one type of several values; nullptr where they must be of one and are not.
+// Returns the common type of several values; nullptr if they must have one and do not.
 const Type* Checker::common(const Type* before, const Type* type) {
   arena_.step(type->size);
   const Type* one = unified(before, type, arena_);

@@ -97,7 +97,7 @@ Value slice(Evaluation& in, const Value* args) {
   return in.list(list.items + from, static_cast<size_t>(to - from));  // a view
 }
 
-// level: how deep it is already.
+// level: the present depth of nesting.
 bool flatten_into(Evaluation& in, const List& list, int64_t depth, int level, std::vector<Value>& out) {
   if (level > kDepthMax) return in.arena.exceed_depth();
   for (const Value& item : list) {
@@ -206,7 +206,7 @@ Value set_intersects(Evaluation& in, const Value* args) {
 
 Value some(Evaluation& in, const Value* args) { return in.some(args[0]); }
 Value none(Evaluation& in, const Value*) { return in.none(); }
-// As in Go: the first moment of the year 1. False for an optional, including an empty one.
+// The first moment of the year 1, which is Go's zero time. An optional is never zero, even an empty one.
 constexpr int64_t kYearOne = -62'135'596'800;
 bool is_zero(Evaluation& in, const Value& value) {
   switch (value.kind) {

@@ -27,7 +27,7 @@ bool is_read(Evaluation& in, const Result<T>& decoded) {
   if (!decoded) in.step(kRefusedSteps);
   return decoded.ok();
 }
-// The value of a library's type, or the error of reading it.
+// Returns the value of a library's type, or the error of decoding it.
 template <class T>
 Value made(Evaluation& in, Kind kind, const Result<T>& decoded) {
   return is_read(in, decoded) ? in.opaque(kind, *decoded) : in.answer(Result<int64_t>(decoded.error()));
@@ -212,7 +212,7 @@ Value format_named(Evaluation& in, const Value* args) {
   const NamedFormat* found = named_format(args[0].text());
   return found == nullptr ? in.none() : in.some(Value::opaque_of(Kind::kFormat, found));
 }
-// format.uuid() and similar functions: the function's own name is the format's.
+// Implements format.uuid() and similar functions: the function's name is the name of the format.
 Value format_called(Evaluation& in, const Value*) {
   const std::string_view name = in.call->function->name;
   const NamedFormat* found = named_format(name.substr(name.find('.') + 1));

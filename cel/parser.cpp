@@ -17,7 +17,7 @@ struct MacroForm {
   Macro macro;
   int variables;
 };
-// With the number of arguments of the macro; otherwise the names are ordinary functions.
+// Macros by name and number of arguments. With another number the name is an ordinary function.
 constexpr MacroForm kMacros[] = {
     {"all", 2, Macro::kAll, 1},
     {"all", 3, Macro::kAll, 2},
@@ -178,7 +178,7 @@ class Parser {
   Node* relation() { return inside(relations_, &Parser::relations); }
   Node* sum() { return inside(sums_, &Parser::terms); }
 
-  // depth: of the rule, which the right side of an operator is another of.
+  // depth: of the grammar rule; the right side of an operator is one deeper.
   template <class Part>
   Node* left_to_right(std::initializer_list<std::pair<std::string_view, std::string_view>> operators,
                       int& depth, Part part) {

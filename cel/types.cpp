@@ -68,7 +68,7 @@ const Type* make(Kind kind, const Type* first, const Type* second, Arena& arena)
   return type;
 }
 
-// The text between the outer brackets of "list(...)", cut at commas of its own level.
+// Splits the text between the outer brackets of "list(...)" at the commas of its own level.
 std::vector<std::string_view> parts_of(std::string_view inner) {
   std::vector<std::string_view> parts;
   int depth = 0;

@@ -74,7 +74,7 @@ std::optional<bool> equal_maps(const Map& a, const Map& b, Arena& arena, int dep
 // Texts, which are compared in blocks.
 void step_for_both(Text a, Text b, Arena& arena) { arena.step_for(std::min(a.size, b.size), kBlockBytes); }
 
-// == of two values of one library kind; nullopt if it refuses.
+// Compares two values of one library kind by ==; nullopt if the kind does not support it.
 std::optional<bool> equal_opaque(const Value& a, const Value& b, Arena& arena) {
   switch (a.kind) {
     case Kind::kQuantity:
@@ -127,7 +127,7 @@ void step_for_key(const Value& key, Arena& arena) {
   arena.step_for(key.kind == Kind::kString ? key.s.size : 0, kReadBytes);
 }
 
-// As Go compares interface values: of one kind; types that upstream uses by pointer are compared by address.
+// Compares like Go's interface values: equal kinds; types that upstream uses by pointer are compared by address.
 bool same_key(const Value& a, const Value& b, Arena& arena) {
   if (a.kind != b.kind) return false;
   switch (a.kind) {
@@ -300,7 +300,7 @@ EntryMap::Entry* EntryMap::find(const Value& key, Arena& arena) const {
   return nullptr;
 }
 
-// A number as another kind of key.
+// Finds a number under another kind of key.
 EntryMap::Entry* EntryMap::find_like(const Value& key, Arena& arena) const {
   Entry* found = nullptr;
   if (const auto as = as_int(key)) found = find(*as, arena);

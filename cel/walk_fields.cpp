@@ -24,15 +24,15 @@ bool is_attribute(const Node& node) {
       return false;
   }
 }
-// ... but for a condition with two sides.
+// Returns whether the node costs a unit: an attribute, except a condition with two sides.
 bool has_unit(const Node& node) { return is_attribute(node) && node.op != Op::kConditional; }
 
-// Upstream's indexes of maps.
+// Returns whether upstream accepts the key as an index of a map.
 bool is_index(const Value& key) {
   return key.is_number() || key.kind == Kind::kString || key.kind == Kind::kBool;
 }
 
-// nullopt: no index of any list.
+// Returns nullopt if the key cannot be an index of a list.
 std::optional<int64_t> position(const Value& key) {
   if (key.kind == Kind::kInt) return key.i;
   if (key.kind == Kind::kUint && std::in_range<int64_t>(key.u)) return static_cast<int64_t>(key.u);
@@ -118,7 +118,7 @@ Value Walk::part(const Node& node) {
   return out;
 }
 
-// operand[key] or operand.key; through an optional, the answer is one too.
+// Evaluates operand[key] or operand.key. For an optional operand the result is an optional.
 Value Walk::select(const Node& node) {
   const Node& on = *node.arg_list[0];
   Value operand = value(on);
@@ -144,7 +144,7 @@ Value Walk::select(const Node& node) {
   return in_.some(found);
 }
 
-// For the optional syntax. An invalid index of a list is an error, and so it is present.
+// Returns whether the optional syntax finds a value. An invalid index of a list is an error, which counts as present.
 bool Walk::is_present(const Value& operand, const Value& key) {
   if (operand.kind == Kind::kMap) return operand.map->has(key, in_.arena);
   if (operand.kind != Kind::kList) return operand.kind == Kind::kDevice;

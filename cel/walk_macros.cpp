@@ -133,7 +133,7 @@ Value Walk::exists_one(const Node& node, const Value& range) {
   return state.error.is_error() ? state.error : Value::of(count == 1);
 }
 
-// map(), filter(), transformList(): the result so far and a list of one are joined.
+// Implements map(), filter() and transformList(): each step joins the result so far with a list of one element.
 Value Walk::transform_list(const Node& node, const Value& range) {
   const bool is_filter = node.macro == Macro::kFilter;
   const Node* filter = is_filter || node.arg_count == 3 ? node.arg_list[1] : nullptr;
@@ -193,7 +193,7 @@ Value Walk::transform_map(const Node& node, const Value& range) {
   return state.error.is_error() ? state.error : inserted(node, entries);
 }
 
-// One after the other, each with its memory: maps may be much larger than their source.
+// Appends one entry at a time, each with its memory, because maps may be much larger than their source.
 void Walk::append(std::vector<EntryMap::Entry>& entries, const Map& map) {
   in_.step(kMapSizeSteps);
   const size_t size = map.size();

@@ -121,7 +121,7 @@ std::string fish(Program program) {
   return out;
 }
 
-// A description in an _arguments specification: brackets and colons end it.
+// Escapes a description for an _arguments specification, in which brackets and colons end it.
 std::string zsh_described(std::string_view text) {
   std::string out;
   for (const char c : text)

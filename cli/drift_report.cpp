@@ -45,7 +45,7 @@ DriftRow row_of(const InterfaceDrift& drift, const DriftFinding& finding) {
           finding.reported};
 }
 
-// The row of an interface without differences.
+// Returns the row of an interface without differences.
 DriftRow row_of(const InterfaceDrift& drift) {
   const auto exempt = std::count_if(drift.findings.begin(), drift.findings.end(),
                                     [](const DriftFinding& one) { return one.is == DriftIs::kExempt; });

@@ -13,7 +13,7 @@
 namespace sliced::cli {
 namespace {
 
-// The mistake, the expression, and a caret below the place.
+// Prints the mistake, the expression, and a caret below its position.
 void complain_of(const Error& error, const std::string& expression, const cel::Mistake& mistake) {
   daemon::complain(error.what + "\n" + pointed_at(expression, mistake.offset));
 }

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 constexpr int kLinksMax = 40;  // as path_resolution(7) has it
 constexpr int kScratchesMax = 100;
 
-// The errno that kept the bytes from being written; 0: they are.
+// Returns 0 if all bytes are written, otherwise errno.
 int write_all(int file, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t size = write(file, bytes.data(), bytes.size());
@@ -39,7 +39,7 @@ int write_in_place(const fs::path& path, int flags, std::string_view bytes) {
   return file ? write_all(file.get(), bytes) : errno;
 }
 
-// /proc/PID/fd/N: its target is open already, and may have been unlinked.
+// Returns whether the path is /proc/PID/fd/N, whose target is open already and may have been unlinked.
 bool is_descriptor(const fs::path& path) {
   const std::string folder = path.parent_path();
   return folder.starts_with("/proc/") && folder.ends_with("/fd");

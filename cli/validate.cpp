@@ -193,7 +193,7 @@ struct Report {
   }
 };
 
-// A ConfigMap of the SR-IOV network device plugin, which migrate converts to policies.
+// Returns whether the object is a ConfigMap of the SR-IOV network device plugin, which migrate converts to policies.
 bool is_plugin_config(const kube::Json& object) {
   const kube::Json* data = object.find("data");
   return object.text("kind") == "ConfigMap" && data != nullptr && data->object() != nullptr &&

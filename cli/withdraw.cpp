@@ -45,7 +45,7 @@ class Withdrawal {
   }
   size_t deleted() const { return deleted_; }
   std::string problem() const { return publisher_.last_failure().empty() ? why_ : publisher_.last_failure(); }
-  /// Deleted and empty, but kept by a finalizer.
+  /// Returns slices that are deleted and empty, and that a finalizer keeps.
   std::vector<std::string> terminating() const {
     std::vector<std::string> out;
     for (const auto& [name, slice] : publisher_.observed())

@@ -282,7 +282,7 @@ void check_flags(Program program, const CommandInfo& command, const std::vector<
 
 void check_arguments(const CommandInfo& command, const Options& options, Problems& problems) {
   const auto& arguments = options.arguments;
-  // kubectl's form of two words: pod/NAME.
+  // kubectl also accepts pod/NAME.
   const size_t slash =
       command.id == Command::kWhy && !arguments.empty() ? arguments[0].find('/') : std::string::npos;
   const size_t joined = slash == std::string::npos ? 0 : 1;

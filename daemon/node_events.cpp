@@ -63,7 +63,7 @@ std::string with_generation(const std::string& policy, int64_t generation) {
   return policy + (generation > 0 ? " (generation " + std::to_string(generation) + ")" : "");
 }
 
-// For a device without a current policy: the policy that offered it last.
+// Returns the policy that offered a device last, for a device without a current policy.
 std::string former_cause(const policy::Decision& decision, const std::string& device,
                          const std::vector<status::PastChangePtr>& past) {
   for (auto at = past.rbegin(); at != past.rend(); ++at) {

@@ -46,7 +46,7 @@ void write_problems(const Daemon& daemon, const PluginState& plugin, reports::No
   out.left_out.problems += static_cast<int64_t>(daemon.decision()->notes.more());
 }
 
-// Order: another program, beside which nothing is written; the hardware's configuration; each reason of the
+// Returns the reasons in this order: another program that serves a driver; the hardware's configuration; each reason of the
 // decision.
 std::string waits_of(const Daemon& daemon, const PluginState& plugin) {
   std::vector<std::string> out;

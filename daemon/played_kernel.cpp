@@ -34,7 +34,7 @@ reactor::Descriptor connect_to(const std::string& path) {
   return socket;
 }
 
-// The errno that was answered.
+// Sends a question, and returns the errno in the answer.
 int ask(const reactor::Descriptor& socket, const std::string& question) {
   if (::send(socket.get(), question.data(), question.size(), MSG_NOSIGNAL) !=
           static_cast<ssize_t>(question.size()) ||

@@ -128,7 +128,7 @@ status::Metrics::Problems problems_in(const Daemon& daemon) {
   return out;
 }
 
-// A label of sliced_nri; "" in mode MULTUS.
+// Returns a label of sliced_nri; "" in mode MULTUS.
 std::string nri_state(kubelet::Interfaces::Connection connection, bool is_problem) {
   switch (connection) {
     case kubelet::Interfaces::Connection::kUnused:

@@ -35,7 +35,7 @@ bool makes_other_devices(std::string_view driver) {
 }  // namespace
 
 std::optional<PciAddress> PciAddress::decode(std::string_view text) {
-  // DDDD[DDDD]:BB:dd.f; the kernel prints the domain with %04x.
+  // Format: DDDD[DDDD]:BB:dd.f. The kernel prints the domain with %04x.
   const size_t tail = sizeof("BB:dd.f") - 1;
   if (text.size() < 5 + tail || text.size() > 9 + tail) return std::nullopt;
   const std::string_view rest = text.substr(text.size() - tail);

@@ -578,7 +578,7 @@ Result<bool> decode_nexthops(std::string_view datagram, Nexthops& nexthops) {
                      [&](std::string_view payload) { return decode_nexthop(payload, nexthops); });
 }
 
-// RFC 4191, 2.1: the reserved value is medium.
+// RFC 4191, 2.1: the reserved value counts as medium.
 int rank_of_preference(unsigned preference) {
   constexpr unsigned kHigh = 1, kLow = 3;  // ICMPV6_ROUTER_PREF_HIGH, ICMPV6_ROUTER_PREF_LOW
   return preference == kHigh ? 0 : preference == kLow ? 2 : 1;
@@ -636,7 +636,8 @@ std::set<int> links_of_best(const std::vector<DefaultRoute>& routes) {
   return links;
 }
 
-// No route of a network: 169.254.0.0/16 (a cloud's metadata server), 224.0.0.0/4, fe80::/10, ff00::/8.
+// Returns whether the route reaches no network: 169.254.0.0/16 (a cloud's metadata server), 224.0.0.0/4, fe80::/10,
+// ff00::/8.
 bool is_local_or_multicast(const SubnetRoute& route) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(route.destination[i]); };
   if (!route.is_v6)
@@ -834,7 +835,7 @@ struct PortAttributes {
   bool is_external = false;  // of a host that this one is the DPU of
 };
 
-// __devlink_port_phys_port_name_get() of net/devlink/port.c.
+// Returns the same name as __devlink_port_phys_port_name_get() of net/devlink/port.c.
 std::string name_of(const PortAttributes& port) {
   const auto text = [](const char* before, const auto& number) { return before + std::to_string(*number); };
   if (!port.flavour) return "";

@@ -22,7 +22,7 @@ std::optional<int> number_after(std::string_view prefix, std::string_view name) 
   return static_cast<int>(*number);
 }
 
-// The value, or an empty one. An answer that is an error, and not that the file is absent, makes the reading incomplete.
+// Returns the value, or an empty one. An error other than an absent file makes the reading incomplete.
 template <class T>
 T value_of(Result<T> answer, bool& is_complete) {
   if (!answer && !is_absence(answer.error())) is_complete = false;

@@ -146,7 +146,7 @@ ReadOutcome read_once(const HostView& host, FunctionReading& function) {
   return has_identity || !unreadable.empty() ? ReadOutcome::kDone : ReadOutcome::kHalf;
 }
 
-// aa:bb:cc:dd:ee:ff:00:11
+// Returns whether the text has the form aa:bb:cc:dd:ee:ff:00:11.
 bool is_guid(std::string_view text) {
   constexpr size_t kBytes = 8;
   const auto bytes = split(text, ':');
@@ -255,7 +255,7 @@ std::string pcie_root_of(std::string_view link_target) {
   if (at == std::string_view::npos) return "";
   std::string_view root = link_target.substr(at + kDevices.size());
   root = root.substr(0, root.find('/'));
-  // pci<domain>:<bus>
+  // The name of a root has the form pci<domain>:<bus>.
   if (!root.starts_with("pci") || !PciAddress::decode(std::string(root.substr(3)) + ":00.0")) return "";
   return std::string(root);
 }

@@ -134,7 +134,7 @@ void Http1ServerSession::refuse(const Error& why) {
   refuse(decoder_.status(), why.what);
 }
 
-// The last answer on this connection.
+// Sends the last answer on this connection.
 void Http1ServerSession::refuse(int status, const std::string& why) {
   is_draining_ = true;
   if (!exchange_) exchange_ = std::make_unique<Exchange>(context_.wake);

@@ -76,7 +76,7 @@ std::optional<std::pair<std::string_view, std::string_view>> split_host_port(std
   return std::pair(host, text.substr(colon + 1));
 }
 
-// One entry of NO_PROXY, lower-case and without blanks around it.
+// Returns whether one entry of NO_PROXY matches. entry: lower-case, without surrounding blanks.
 bool has(std::string_view entry, const std::string& host, const std::optional<Address>& address,
          const std::string& port) {
   if (const auto network = decode_network(entry)) return address && contains(*network, *address);

@@ -287,8 +287,8 @@ Result<Unit> remove_uppers(int network_namespace, const std::vector<HostLink>& l
   if (uppers.empty()) return Unit{};
   uint32_t group = kFirstGroup;
   while (groups.contains(group)) ++group;
-  // A pod can make thousands. The kernel waits for a grace period of RCU at each request that removes an interface, so all are removed
-  // by one: as a group that no other interface of the namespace is in.
+  // A pod can create thousands. The kernel waits for an RCU grace period at each request that removes an interface, so
+  // one request removes all of them: as a group that contains no other interface of the namespace.
   Result<Unit> removed = Unit{};
   const int error = in_namespace(network_namespace, [&] {
     for (const int ifindex : uppers) {
@@ -323,7 +323,7 @@ Result<bool> move_link_back(int from_namespace, const MovedLink& moved) {
     (void)change_link(from_namespace, link->ifindex, {.removed_name = moved.name});
   auto done = change_link(from_namespace, link->ifindex, change);
   if (!done && done.error().code == Errc::kConflict && is_there()) {
-    // Kernels from 6.6 on move no interface with an alternative name that the host has; before, they took it along unseen.
+    // Kernels from 6.6 on do not move an interface with an alternative name that the host has; earlier ones moved it.
     for (const std::string& name : names)
       (void)change_link(from_namespace, link->ifindex, {.removed_name = name});
     done = change_link(from_namespace, link->ifindex, change);

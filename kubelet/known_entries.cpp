@@ -40,7 +40,7 @@ KnownEntry known(const hotplug::HostDevice& device, policy::Holding holding) {
   return out;
 }
 
-// For a device that no policy matches now. It may not match because it is not configured yet: a filter may
+// Returns why a device that no policy matches now is not ready. It may not be configured yet: a filter may
 // name a driver or an address that it has not had since a reboot. It is ready if it fulfils the conditions of
 // one of the policies that may have offered it.
 std::string unready_for_all(const policy::Inputs& in, const hotplug::HostDevice& device,

@@ -137,7 +137,7 @@ bool decode_route(std::string_view payload, LinkRoute& out) {
 constexpr Dumped kRules = {RTM_GETRULE, RTM_NEWRULE, "RTM_GETRULE", "RTM_NEWRULE"};
 constexpr Dumped kNeighbors = {RTM_GETNEIGH, RTM_NEWNEIGH, "RTM_GETNEIGH", "RTM_NEWNEIGH"};
 
-// table 0: it leads to no table, or has a condition of another kind.
+// Sets table 0 if the rule refers to no table, or has a condition of another kind.
 bool decode_rule(std::string_view payload, NetworkRule& out) {
   fib_rule_hdr info{};
   if (payload.size() < sizeof info) return false;

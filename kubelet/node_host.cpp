@@ -669,7 +669,7 @@ Result<std::string> NodeHost::vfio_nodes(const std::string& pci) const {
   }
 }
 
-// Two sources: the kernel's answer for the group, which is valid in every PID namespace but names no process;
+// Uses two sources: the kernel's answer for the group, which is valid in every PID namespace but names no process;
 // and /proc, which has names but shows all processes only in the host's PID namespace.
 Result<std::string> NodeHost::holder(const std::string& pci) const {
   if (!kernel_.process_with_open) return std::string();

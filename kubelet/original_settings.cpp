@@ -15,7 +15,7 @@ using kube::Json;
 
 constexpr std::string_view kKind = "sliced-original-settings-1";
 constexpr std::string_view kEnd = ".json";
-// A PF with some thousands of VFs; those of today have 256 at most.
+// Enough for a PF with some thousands of VFs; present hardware has 256 at most.
 constexpr size_t kBytesMax = 2u << 20;
 constexpr kube::JsonLimits kLimits{.size_max = kBytesMax, .depth_max = 8, .nodes_max = 100'000};
 

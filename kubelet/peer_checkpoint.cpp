@@ -51,7 +51,7 @@ VfConfig config_in(const Json* value) {
   return out;
 }
 
-// The result of ADD, as far as this checkpoint contains it.
+// Returns the part of ADD's result that this checkpoint contains.
 std::optional<NetworkData> network_data_in(const Json* value) {
   if (value == nullptr || value->object() == nullptr) return std::nullopt;
   NetworkData out{.interface = std::string(value->text("interfaceName")),

@@ -496,7 +496,7 @@ PrepareAnswer answer_of(const PreparedClaim& claim, bool writes_metadata) {
                            .cdi_ids = {cdi::qualified_name(kind, device_name(claim, device)),
                                        cdi::qualified_name(kind, claim.cdi_pod_id)},
                            .share_id = device.share_id});
-    // The first device of a request brings the request's file.
+    // The first device of a request refers to the request's file.
     const auto file = std::find_if(files.begin(), files.end(), [&](const MetadataFile& one) {
       return one.request == main_request(device.request);
     });

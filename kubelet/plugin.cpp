@@ -10,15 +10,15 @@
 namespace sliced::kubelet {
 namespace {
 
-constexpr Millis kLookAgain{2'000};  // whether the files are still there
+constexpr Millis kLookAgain{2'000};  // between two checks that the socket files exist
 constexpr reactor::BackoffPolicy kTryAgain{.initial = Millis{500}, .cap = Millis{2'000}, .jitter = 0.2};
 
 }  // namespace
 
-// One driver.
+// The sockets and services of one driver.
 class Plugin::Served {
  public:
-  // on_other: where another program answers, "" nowhere; with each answer.
+  // on_other: called after each check with the path at which another program answers, "" if none does.
   Served(const PluginPorts& ports, const Settings& settings, Driver driver,
          std::function<void(const std::string&)> on_other)
       : ports_(ports),
@@ -36,7 +36,7 @@ class Plugin::Served {
     reactor::Scheduler& time = ports_.loop.scheduler();
     next_ = time.after(served ? kLookAgain : backoff_.next(time.now()), [this] { tend(); });
   }
-  // Before the first tend().
+  // Called before the first tend().
   void look_for_others() {
     const auto paths = socket_paths(settings_.directories, name_, settings_.pod_uid);
     if (!paths) return;  // tend() logs the error

@@ -327,7 +327,7 @@ void ClaimPreparer::compare_with_record(Task& task) {
   }
   if (!task.before->is_complete) return advance(task);
   prepared_.at(task.key()).not_returned.clear();  // the kubelet requests it again
-  // Its pod may run and have its interfaces; else it waits as a new one does.
+  // Its pod may run with its interfaces. Otherwise the claim waits like a new one.
   if (const std::string why = ports_.interfaces ? ports_.interfaces->waits_for(*task.before) : "";
       !why.empty())
     return give_up(task, why);

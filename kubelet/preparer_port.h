@@ -42,7 +42,7 @@ class Preparer {
   virtual void prepare(const std::string& driver, PrepareRequest claim,
                        std::function<void(PrepareAnswer)> done) = 0;
   /// Also succeeds if the claim, pod or device no longer exists. error: "" if nothing of the claim is
-  /// prepared any more.
+  /// prepared.
   virtual void unprepare(const std::string& driver, PrepareRequest claim,
                          std::function<void(std::string error)> done) = 0;
 };

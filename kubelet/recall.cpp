@@ -10,7 +10,7 @@
 namespace sliced::kubelet {
 namespace {
 
-// A share's device has its id behind the name.
+// The name of a share's device ends with the share's id.
 std::string entry_in(const std::string& text) {
   constexpr size_t kShareId = 36;  // a UUID
   const size_t end = text.size() > kShareId + 1 ? text.size() - kShareId - 1 : std::string::npos;

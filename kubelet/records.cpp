@@ -11,7 +11,7 @@
 namespace sliced::kubelet {
 namespace {
 
-// The facts by which a PF and its VFs exclude each other.
+// Reads the facts by which a PF and its VFs exclude each other.
 void learn_identities(const Host& host, PreparedClaim& claim) {
   for (PreparedDevice& device : claim.devices) {
     if (device.pci.empty()) continue;

@@ -44,7 +44,7 @@ bool has_other_mac(const std::string& pci, const PreparedKey& own, const Prepare
   });
 }
 
-// The remaining restore of a device that has everything but its interface's name.
+// Returns the settings to restore for a device that lacks only its interface's name.
 OriginalSettings name_only(OriginalSettings one) {
   one.vf.reset();
   one.vfs.clear();

@@ -65,7 +65,7 @@ Result<Unit> check_driver(const std::string& driver, const std::string& path) {
   return invalid(path, "driver", "is " + in_quotes(driver, 64) + ", expected default or vfio-pci");
 }
 
-// The error for `network` together with a definition, or with vfio-pci.
+// Returns the error for `network` together with a definition, or with vfio-pci.
 Error why_not_network(const std::string& path, const std::string& nad_name) {
   return invalid(path, "network",
                  nad_name.empty()

@@ -23,7 +23,7 @@ Error refused(const std::string& whose, int error) {
           "set the MAC address of " + whose + ": " + std::strerror(error)};
 }
 
-// Six bytes at most: the address of an InfiniBand interface has 20.
+// Copies six bytes at most, because the address of an InfiniBand interface has 20.
 void put_mac(const std::string& mac, uint8_t* out) {
   constexpr size_t kBytes = 6;
   for (size_t i = 0; i < kBytes && 3 * i + 1 < mac.size(); ++i)

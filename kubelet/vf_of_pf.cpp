@@ -38,7 +38,7 @@ struct Port {
   }
 };
 
-// In the order of a function's ports, with representors.
+// Returns the ports of a function in their order, with representors.
 std::vector<Port> read_ports(const hotplug::HostView& view, const std::string& directory) {
   std::vector<Port> out;
   for (const std::string& name : entries_of(view, directory, "")) {

@@ -218,7 +218,7 @@ VfSettingsKernel running_vf_settings_kernel() {
 
 namespace {
 
-// "vlan is 100, was 0; trust is on, was off"; original_word: "was".
+// Returns "vlan is 100, was 0; trust is on, was off"; original_word: "was".
 std::string text_of_differences(const std::vector<SettingDifference>& differences,
                                 const std::string& original_word) {
   std::vector<std::string> out;

@@ -13,7 +13,7 @@ namespace {
 constexpr reactor::BackoffPolicy kAgain{
     .initial = Millis{1'000}, .factor = 2.0, .cap = Millis{60'000}, .jitter = 0.5};
 
-// nullopt: a claim that cannot be decoded may have any device.
+// Returns nullopt if the claim cannot be decoded: it may have any device.
 std::optional<bool> has_entry(std::string_view claim, const policy::Ledger::Question& question) {
   const std::string_view uid = text_of_metadata(claim, "uid");
   if (uid.empty()) return std::nullopt;

@@ -59,7 +59,7 @@ bool is_pool_of(const std::string& node, std::string_view pool) {
   return first == node || first.ends_with("-" + hex(stable_hash(node), 16));
 }
 
-// core/v1 Pod: the claims that it names, and those that were created for it.
+// Returns the claims that a core/v1 Pod names, and those that were created for it.
 std::set<std::string> claims_of_pod(const Json& pod) {
   std::set<std::string> out;
   const auto take = [&](const Json& one) {

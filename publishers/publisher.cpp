@@ -366,7 +366,7 @@ void Publisher::read_object(const std::string& name, std::function<void(std::str
                           }});
 }
 
-// A create got 409: the answer of our own create was lost, or an object of others has the name.
+// Handles a create that got 409: the answer to our own create was lost, or another object has the name.
 void Publisher::resolve_name_conflict(const ResourceSlice& sent) {
   auto kept = std::make_shared<ResourceSlice>(sent);
   call_ = ports_.cluster.get(

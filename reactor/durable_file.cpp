@@ -55,7 +55,7 @@ Result<Unit> sync_directory(const std::string& path) {
   return Unit{};
 }
 
-// In the memory of the kernel: not on the disk yet.
+// Writes to the kernel's page cache, not yet to the disk.
 Result<Descriptor> write_temporary(const std::string& path, std::string_view text, unsigned mode) {
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) return failed("remove", path);
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));

@@ -14,7 +14,7 @@ namespace {
 // The soft limit at the start of the process; 0: it was not raised.
 std::atomic<uint64_t> original{0};
 
-// prlimit(2) rather than setrlimit(2): filters of system calls let it pass.
+// Uses prlimit(2) instead of setrlimit(2), because system call filters allow it.
 bool set_soft(uint64_t soft, rlimit& limit) {
   limit.rlim_cur = soft;
   return ::prlimit(0, RLIMIT_NOFILE, &limit, nullptr) == 0;

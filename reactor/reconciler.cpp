@@ -9,7 +9,7 @@
 namespace sliced::reactor {
 
 struct Reconciler::State : std::enable_shared_from_this<State> {
-  // Handed out inside Done; going without having been called counts as a failure.
+  // Owned by Done. Its destruction without a call counts as a failure.
   class Finish {
    public:
     Finish(std::weak_ptr<State> state, uint64_t run) : state_(std::move(state)), run_(run) {}

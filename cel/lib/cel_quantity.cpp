@@ -103,7 +103,7 @@ std::string_view take_digits(std::string_view& text) {
   return digits;
 }
 
-// A quantity without its sign.
+// Decodes a quantity without its sign.
 std::optional<Parts> decode_parts(std::string_view text) {
   Parts parts;
   parts.whole = take_digits(text);
@@ -120,7 +120,7 @@ std::optional<Parts> decode_parts(std::string_view text) {
   return parts;
 }
 
-// Upstream's own estimate of the range of an int64.
+// Returns whether upstream decodes it as an int64, by upstream's estimate of the range.
 bool is_small(const Parts& parts) {
   const int whole = std::max<int>(1, static_cast<int>(std::min<size_t>(parts.whole.size(), 100)));
   const int fraction = static_cast<int>(std::min<size_t>(parts.fraction.size(), 100));

@@ -140,7 +140,7 @@ uint32_t code_point(std::string_view character) {
   return value;
 }
 
-// Between double quotes with Go's escapes.
+// Returns the text in double quotes with Go's escapes.
 std::string go_quoted(std::string_view text) {
   std::string out = "\"";
   for (const std::string_view character : split_text(text, "")) {

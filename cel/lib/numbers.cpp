@@ -28,7 +28,7 @@ std::optional<T> whole_number(std::string_view text) {
   return value;
 }
 
-// The text without its underscores; nullopt where one is not between two digits ("0x_1" is fine).
+// Returns the text without its underscores; nullopt if one is not between two digits ("0x_1" is valid).
 std::optional<std::string> without_underscores(std::string_view text, bool hexadecimal) {
   const auto digit = [&](char c) { return hexadecimal ? is_hex_digit(c) : is_digit(c); };
   std::string plain;
@@ -69,7 +69,7 @@ bool has_binary_exponent(std::string_view text) {
   return at <= 1 && is_digit(exponent[at]);
 }
 
-// A number without its sign.
+// Decodes a number without its sign.
 std::optional<double> magnitude(std::string_view text) {
   const std::string small = lower(text);
   if (small == "inf" || small == "infinity") return std::numeric_limits<double>::infinity();

@@ -53,7 +53,7 @@ class Reading {
     return false;
   }
 
-  // The last repeatable part; earlier ones can no longer be repeated.
+  // Adds a part that a following operator may repeat. Earlier parts can no longer be repeated.
   void atom(uint64_t instructions) {
     groups_.back() = capped(groups_.back() + last_);
     last_ = instructions;
@@ -109,10 +109,10 @@ class Reading {
     rest_.remove_prefix(std::min<size_t>(rest_.size(), 2));
   }
 
-  // All characters except some; (?i) excludes more.
+  // Returns the instructions for all characters except some. (?i) excludes more.
   uint64_t all_but() const { return is_folding_ ? 3 * kAnyCharacter : kAnyCharacter; }
 
-  // \pL, \p{Greek}, \x7f, \x{10ffff}
+  // Skips the name after \p or \x: \pL, \p{Greek}, \x7f, \x{10ffff}.
   void skip_name() {
     if (!rest_.starts_with('{')) return rest_.remove_prefix(std::min<size_t>(rest_.size(), 1));
     rest_.remove_prefix(std::min(rest_.find('}'), rest_.size() - 1) + 1);
@@ -124,7 +124,7 @@ class Reading {
     atom(kUnicodeClass);
   }
 
-  // All elements, one after the other. A ] may be the first of them.
+  // Reads all elements of a class. The first one may be ].
   void character_class() {
     uint64_t all = kCharacter;
     bool is_first = true;

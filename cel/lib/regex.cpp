@@ -22,7 +22,7 @@ bool has_byte_class(std::string_view pattern) {
 
 re2::StringPiece piece(std::string_view text) { return {text.data(), text.size()}; }
 
-// The leftmost match not before `from`.
+// Returns the leftmost match that begins at `from` or later.
 std::optional<std::string_view> search(const re2::RE2& pattern, std::string_view text, size_t from) {
   re2::StringPiece found;
   if (!pattern.Match(piece(text), from, text.size(), re2::RE2::UNANCHORED, &found, 1)) return std::nullopt;

@@ -101,7 +101,7 @@ bool decode_routes(const Json* list, std::optional<hotplug::RouteLinks>& routes,
   return true;
 }
 
-// [[ifindex, vf, mac], ...]
+// Decodes [[ifindex, vf, mac], ...].
 bool decode_macs(const Json* list, std::map<int, std::map<int, std::string>>& out) {
   if (list == nullptr || list->is_null()) return true;
   if (list->array() == nullptr) return false;
@@ -219,8 +219,8 @@ Result<Recording> decode_recording(const Json& value) {
 
 namespace {
 
-// Of udevd's record of an interface: when it had finished. The rest has addresses and serial numbers, spelled in
-// other ways than anywhere else.
+// Returns the time of initialization in udevd's record of an interface. The rest of the record contains addresses and
+// serial numbers in spellings that Aliases does not replace.
 Result<std::string> when_done(const Result<std::string>& record) {
   if (!record) return record;
   for (const std::string_view line : split(*record, '\n'))

@@ -39,7 +39,7 @@ std::string utc_now(bool with_micros) {
   return text;
 }
 
-// Identity of this process. A restarted pod has another one.
+// Returns the identity of this process. A restarted pod has another one.
 std::string identity_of(const config::Options& options) {
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
@@ -55,7 +55,7 @@ struct AggregateState {
   const aggregate::Aggregator::Counters& before;
 };
 
-// Ready: the Lease is read, and an elected process has listed all sources.
+// Returns the checks of readiness: the Lease is read, and an elected process has listed all sources.
 std::vector<status::Check> aggregate_readiness(const AggregateState& state) {
   const aggregate::Election& election = state.election;
   const std::string lease = !election.last_failure().empty() ? election.last_failure()

@@ -102,7 +102,7 @@ void SilentNodes::write_next() {
       return write(node, is_silent);
 }
 
-// A merge patch: an apply would create a missing report.
+// Sends a merge patch, because an apply would create a missing report.
 void SilentNodes::write(const std::string& node, bool is_silent) {
   kube::Json status = kube::Json::Object{};
   status.set("silentSince", is_silent ? kube::Json(kube::encode_api_time(leases_.at(node).lease.renewed))

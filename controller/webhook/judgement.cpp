@@ -77,7 +77,7 @@ std::optional<Judgement> with_name(std::optional<Judgement> judged, const Json& 
   return judged;
 }
 
-// The policy kinds with their groups.
+// Returns the resource of a policy kind, with its group.
 const kube::Resource* resource_of(std::string_view kind) {
   for (const kube::Resource* one :
        {&kube::kSriovResourcePolicies, &kube::kDeviceAttributes, &kube::kDeviceExposurePolicies})

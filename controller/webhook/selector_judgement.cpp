@@ -215,7 +215,7 @@ class Selector {
         out);
   }
 
-  // nullopt: not an attribute of ours with one type.
+  // Returns nullopt if the node is not an attribute of ours with one type.
   std::optional<std::pair<const cel::Path*, AttributeType>> typed(const cel::Node& node) const {
     if (node.op != cel::Op::kAttribute || node.slot < 0) return std::nullopt;
     const cel::Path& path = program_.paths()[static_cast<size_t>(node.slot)];

@@ -189,7 +189,7 @@ DeviceGroup group_of(const Decision& decision, const HostDevice& device) {
   return out;
 }
 
-// All facts that distinguish groups, except number and address, and the text of a reason.
+// Returns all facts that distinguish groups, except number, address and the text of a reason.
 auto key_of(const DeviceGroup& group) {
   std::vector<std::string> verdicts;
   for (const PolicyVerdict& one : group.verdicts)

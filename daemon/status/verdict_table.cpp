@@ -16,7 +16,7 @@ void put_text(kube::Json& map, std::string_view key, const std::string& text) {
   if (!text.empty()) map.set(key, is_utf8(text) ? kube::Json(text) : kube::Json(escaped(text)));
 }
 
-// A row of a table without its padding.
+// Returns a row of a table without its padding.
 std::string cells_of(std::string_view row) {
   std::string out;
   for (const char c : row)

@@ -262,7 +262,7 @@ Failure not_json(const std::string& action, const Error& error) {
   return no_response(action, {Errc::kIo, "the server's response is invalid: " + error.what});
 }
 
-// meta/v1 APIResourceList -> plurals, without subresources ("nodes/status").
+// Returns the plurals in a meta/v1 APIResourceList, without subresources ("nodes/status").
 Result<std::vector<std::string>> decode_plurals(std::string_view body, const std::string& group_version) {
   const auto json = decode_json(body);
   if (!json) return json.error();

@@ -63,7 +63,7 @@ ApiRequest plain_get(std::string verb, std::string path) {
   return request;
 }
 
-// meta/v1 DeleteOptions. With a body the server reads no options from the query.
+// Encodes meta/v1 DeleteOptions. With a body the server reads no options from the query.
 std::string encode_delete_options(const WriteRequest& request) {
   Json preconditions;
   if (!request.uid.empty()) preconditions.set("uid", request.uid);

@@ -320,7 +320,7 @@ bool DirectoryTree::has_waited(File& file) {
   return scheduler_.now() - *file.broken_since >= limits_.broken_for;
 }
 
-/// Logged once while it lasts.
+/// Logs a problem once while it lasts.
 void DirectoryTree::log_file(Level level, File& file, const std::string& name, std::string_view message,
                              const YamlProblem& problem) {
   const std::string place = full(name) + (problem.line > 0 ? ":" + std::to_string(problem.line) : "");

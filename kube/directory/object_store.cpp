@@ -27,7 +27,7 @@ Json* member(Json& object, std::string_view key) {
   return const_cast<Json*>(std::as_const(object).find(key));
 }
 
-/// Everything but metadata equal: the generation stays.
+/// Returns whether everything except metadata is equal, so that the generation stays.
 bool same_outside_metadata(const Json& a, const Json& b) {
   Json left = a, right = b;
   erase_member(left, "metadata");
@@ -46,7 +46,7 @@ Json read_content(const std::string& content) {
   return object && object->object() != nullptr ? std::move(*object) : Json(Json::Object{});
 }
 
-/// A text in the shape of a UUID, the same for the same key everywhere.
+/// Returns a text in the form of a UUID, the same for equal keys in every process.
 std::string stable_uid(const ObjectKey& key) {
   const std::string all = key.api_version + '\n' + key.kind + '\n' + key.namespace_ + '\n' + key.name;
   const std::string digits = hex(stable_hash(all), 16) + hex(stable_hash("uid\n" + all), 16);

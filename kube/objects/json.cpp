@@ -288,7 +288,7 @@ void append_integer(std::string& out, int64_t value) {
   out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
 }
 
-/// indent < 0: compact.
+/// indent: below 0 for the compact form.
 void append(std::string& out, const Json& value, int indent);
 
 void append_break(std::string& out, int indent) {

@@ -14,7 +14,7 @@ Error wrong_kind(std::string_view field, std::string_view expected, const Json& 
                               std::string(found.kind_name())};
 }
 
-/// An optional string member of metadata; null counts as absent.
+/// Reads an optional string member of metadata; null counts as absent.
 Result<Unit> read_text(const Json& metadata, std::string_view key, std::string& out) {
   const Json* value = metadata.find(key);
   if (value == nullptr || value->is_null()) return Unit{};

@@ -26,7 +26,7 @@ Error refused(Errc code, std::string_view text, std::string_view why) {
   return {code, "quantity " + in_quotes(text) + ": " + std::string(why)};
 }
 
-/// digits * 10^decimal * 2^binary in nanos; nullopt when it is not whole or too large.
+/// Returns digits * 10^decimal * 2^binary in nanos; nullopt if it is not whole or too large.
 std::optional<__int128> scaled(std::string_view digits, int decimal, int binary, bool& too_fine) {
   while (!digits.empty() && digits.back() == '0') {  // so that "1.000" costs no room
     digits.remove_suffix(1);

@@ -430,7 +430,7 @@ std::optional<bool> selects_by_name(const kube::NodeSelector& selector, const st
   return selects(selector, {node, {}});
 }
 
-// For one kind of policies: those that select the node, for all nodes.
+// Finds the policies of one kind that select each node.
 template <class Policy>
 std::vector<Shared<Policy>> selecting(const std::vector<Shared<Policy>>& policies,
                                       const std::vector<Shared<Policy>>& before,

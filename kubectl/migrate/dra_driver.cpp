@@ -13,7 +13,7 @@ namespace {
 using kube::Json;
 
 constexpr std::string_view kFilterKind = "SriovResourceFilter";
-// sriovnetwork.openshift.io until 2025-11.
+// dra-driver-sriov used sriovnetwork.openshift.io until 2025-11.
 constexpr std::string_view kGroups[] = {"sriovnetwork.k8snetworkplumbingwg.io/",
                                         "sriovnetwork.openshift.io/"};
 // Annotation of a policy that was a SriovResourceFilter. apply and --check both read the former kind from it.

@@ -647,7 +647,7 @@ class DranetConverter {
     }
   }
 
-  // The values of dranet's own chart (args.filter) and of AWS' aws-dranet (filter). Both charts omit an empty
+  // Reads the values of dranet's own chart (args.filter) and of AWS' aws-dranet (filter). Both charts omit an empty
   // filter.
   static void read_values(const Json& values, Daemon& daemon) {
     for (const Json* filter : {values.find({"args", "filter"}), values.find("filter")})

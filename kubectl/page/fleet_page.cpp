@@ -18,7 +18,7 @@ std::string known_count(bool is_known, size_t count) { return is_known ? std::to
 std::string hidden_count(const NodeRow& row) {
   return known_count(row.report.has_value(), row.report ? row.report->hidden + row.report->held_back : 0);
 }
-// In percent; nullopt if nothing is offered, or the allocation is unknown.
+// Returns the used devices in percent; nullopt if none is offered, or the allocation is unknown.
 std::optional<size_t> used(const NodeRow& row) {
   if (!row.knows_slices || !row.knows_claims || row.usage.devices == 0) return std::nullopt;
   return 100 * row.usage.allocated / row.usage.devices;
@@ -54,7 +54,7 @@ std::string shown_state(const NodeRow& row, const FleetFilter& filter) {
   return join(parts, "; ");
 }
 
-// Cut in STATE, whole where the pointer rests.
+// Returns the whole text of STATE, for the tooltip of the truncated one.
 std::string state_title(const NodeRow& row) { return join(row.problems, "; "); }
 
 std::string number_cell(const char* of, const std::string& text) {
@@ -232,7 +232,7 @@ std::string cells_of(std::string_view line, const std::vector<size_t>& columns, 
   return out + "</tr>\n";
 }
 
-// The text of the command: its first line is the answer, its tables are tables and come last, the rest stays as it is.
+// Converts the text of the command: its first line is the answer, its tables come last, the rest stays unchanged.
 std::string html_of_why(std::string_view text) {
   std::string rest, tables;
   const size_t end = text.find('\n');
@@ -283,7 +283,7 @@ std::string state_text(const std::vector<NodeRow>& rows, const std::string& note
          " free";
 }
 
-// The class of that text.
+// Returns the CSS class of that text.
 std::string_view tone_of(const std::vector<NodeRow>& rows, const std::string& note) {
   const FleetTotals all = totals_of(rows);
   return !note.empty() || all.bad > 0 ? "bad" : all.warning > 0 ? "stale" : "";

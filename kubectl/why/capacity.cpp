@@ -10,7 +10,7 @@ namespace {
 constexpr Amount kOne = 1'000'000'000;  // nanos
 constexpr Amount kMilli = 1'000'000;
 
-// Rounded up, as resource.Quantity.Value().
+// Rounds up, as resource.Quantity.Value() does.
 int64_t whole(Amount amount) {
   const Amount up = amount >= 0 ? (amount + kOne - 1) / kOne : -(-amount / kOne);
   return up > INT64_MAX ? INT64_MAX : static_cast<int64_t>(up);

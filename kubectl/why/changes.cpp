@@ -134,7 +134,7 @@ class Candidates {
           out_.push_back({.asks = Asks::kGuardSelector, .device_class = request.device_class, .index = i});
       }
   }
-  // A selector of the class, or of one request.
+  // Returns whether the selector, of the class or of one request, fails.
   bool fails(const std::string& device_class, const std::pair<bool, size_t>& selector,
              const Change& of) const {
     return std::any_of(views_.begin(), views_.end(), [&](const RequestView& view) {

@@ -82,7 +82,7 @@ void read_spec(const Fields& spec, Claim& out) {
   });
 }
 
-// The scheduler's isClaimReadyForBinding (pkg/scheduler/framework/plugins/dynamicresources).
+// Implements the scheduler's isClaimReadyForBinding (pkg/scheduler/framework/plugins/dynamicresources).
 std::string read_held(const Fields& result, const Fields& statuses) {
   std::map<std::string, std::pair<bool, std::string>> conditions;  // by type: is it True, and its message
   statuses.each([&](const Fields& status) {

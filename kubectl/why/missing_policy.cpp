@@ -98,7 +98,7 @@ std::string count_text(const FoundDevices& found) {
          nodes_text(found.nodes);
 }
 
-// Text in quotes in an expression.
+// Returns the string literals of expressions.
 std::vector<std::string> literals_of(const std::vector<std::string>& selectors) {
   std::vector<std::string> out;
   for (const std::string& text : selectors)

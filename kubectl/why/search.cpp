@@ -210,7 +210,7 @@ class Search {
     out.count = request.count < 0 ? 0 : static_cast<size_t>(request.count);
     return !request.all || find_all(claim, id, out);
   }
-  // All matching devices; their availability is checked later.
+  // Finds all matching devices. Their availability is checked later.
   bool find_all(const Claim& claim, const std::string& id, Wanted& out) {
     size_t place = 0;
     for (size_t i = 0; i < scene_.pools->size(); ++i) {

@@ -42,7 +42,7 @@ std::string number(size_t n, const std::string& of) {
 
 std::string wanted_of(const RequestView& view) { return view.all ? "all" : std::to_string(view.wanted); }
 
-// A line each.
+// Prints a line for each.
 void tell_of_request(const Answer& answer, const RequestGroup& group, const Request& request,
                      std::vector<std::string>& out) {
   out.push_back("  request " + why::request_id(group, request) + ": " + why::describe_count(request) +

@@ -79,7 +79,7 @@ Result<Unit> read_allocation(ClusterObjects& objects, const std::string& namespa
 
 namespace {
 
-// A pod's Event from its kubelet.
+// An Event about a pod from its kubelet.
 struct PodEvent {
   int64_t at = 0;  // seconds since 1970 of the last time that it happened; 0 not known
   bool is_warning = false;

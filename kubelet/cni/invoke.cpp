@@ -63,7 +63,7 @@ class Chain final : public Run {
         return false;
     return true;
   }
-  // The plugin itself or its IPAM plugin; "" both are there. host-device moves the interface before it runs the other, and its
+  // Returns the missing one of the plugin and its IPAM plugin; "" if both exist. host-device moves the interface before it runs the other, and its
   // DEL begins with it.
   std::string missing_of(const PluginConfig& plugin) const {
     const kube::Json* ipam = plugin.config.find("ipam");

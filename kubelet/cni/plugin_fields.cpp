@@ -109,7 +109,7 @@ Json good_range(const Json& value) {
 
 Json good_interface(const Json& value) { return is_interface_name(text_in(value)) ? value : Json(); }
 
-// A station's address: neither multicast nor all zero.
+// Accepts the address of a station: neither multicast nor all zeros.
 Json good_mac(const Json& value) {
   const std::string_view text = text_in(value);
   if (text.size() != 17) return {};
@@ -195,7 +195,7 @@ Result<Json> read_list_of(const Json& given, const std::string& path, const Cont
 
 // ---- sysctls (tuning)
 
-// Safe for the kubelet (pkg/kubelet/sysctl/safe_sysctls.go), of those below net.
+// The sysctls below net that the kubelet considers safe (pkg/kubelet/sysctl/safe_sysctls.go).
 constexpr std::array<std::string_view, 11> kSafeSysctls = {"net.ipv4.ip_local_port_range",
                                                            "net.ipv4.tcp_syncookies",
                                                            "net.ipv4.ping_group_range",

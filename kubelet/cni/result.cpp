@@ -40,7 +40,7 @@ class Reader {
     if (member->integer() == nullptr) fail(key, "is not an integer");
     return member->integer() ? std::optional(*member->integer()) : std::nullopt;
   }
-  // The items of a list, each with its place; at most `max`.
+  // Reads the items of a list, each with its position; at most `max`.
   template <class Take>
   void each(std::string_view key, size_t max, Take take) {
     const Json* member = find(key);

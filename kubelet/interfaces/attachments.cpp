@@ -245,7 +245,7 @@ std::shared_ptr<const int> Attachments::namespace_of(const cni::Attachment& atta
 
 namespace {
 
-// The cause before its consequence.
+// Returns a text with the cause before its consequence.
 std::string with_cause(const std::string& add_problem, const std::string& consequence) {
   return add_problem.empty() ? consequence : add_problem + "; since then: " + consequence;
 }

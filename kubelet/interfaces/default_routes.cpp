@@ -21,7 +21,7 @@ int64_t number_of(const Json& route, std::string_view key) {
   return value != nullptr && value->integer() != nullptr ? *value->integer() : 0;
 }
 
-// With the kernel's defaults: IP6_RT_PRIO_USER, and table main.
+// Returns the key with the kernel's defaults: IP6_RT_PRIO_USER, and table main.
 RouteKey key_of(bool is_ipv6, int64_t table, int64_t priority) {
   constexpr int64_t kMain = 254, kIpv6Priority = 1'024;
   return {is_ipv6, table == 0 ? kMain : table, is_ipv6 && priority == 0 ? kIpv6Priority : priority};
@@ -53,7 +53,7 @@ std::set<RouteKey> default_routes_of(const WantedInterface& wanted) {
       if (const auto destination = route.text("dst"); is_default(destination))
         out.insert(key_of(destination.find(':') != std::string_view::npos, number_of(route, "table"),
                           number_of(route, "priority")));
-  // Those of a VfConfig beside its ipam.
+  // The routes of a VfConfig, in addition to those of its ipam.
   routes = plugin.find({"network", "routes"});
   if (routes != nullptr && routes->array() != nullptr)
     for (const Json& route : *routes->array())

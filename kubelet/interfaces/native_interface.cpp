@@ -151,7 +151,7 @@ class NativeAttaching {
     return moved;
   }
 
-  /// On that interface of the host.
+  /// Creates the pod's interface on that interface of the host.
   Result<Unit> make(const HostLink& parent, const std::vector<HostLink>& in_pod) const {
     if (auto good = check_name(in_pod); !good) return good;
     if (auto good = check_parent(parent); !good) return good;
@@ -737,7 +737,7 @@ std::unique_ptr<cni::Run> run_native(reactor::Loop& loop, std::vector<std::strin
 
 namespace {
 
-// nullopt: it has made no interface.
+// Returns nullopt if the attachment created no interface.
 std::optional<NativeNetwork> made_network_of(const cni::Record& record) {
   const auto network = cni::decode_network(record.config, record.network);
   if (!network || !cni::is_native(*network)) return std::nullopt;

@@ -67,7 +67,7 @@ struct Sandboxes::SandboxSetup {
 
   size_t left() const { return static_cast<size_t>(std::count(took.begin(), took.end(), std::nullopt)); }
 
-  // Text about a sandbox whose interfaces took too long. sliced has 90 % of the runtime's timeout
+  // Returns the text about a sandbox whose interfaces took too long. sliced has 90 % of the runtime's timeout
   // (nri::Plugin).
   std::string times() const {
     Millis sum{0};

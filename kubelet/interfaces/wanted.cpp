@@ -28,7 +28,7 @@ bool is_infiniband(const PreparedDevice& device) {
   return device.held->enforced && !device.held->enforced->node_guid.empty();
 }
 
-// A unicast EUI-64 with the bit for local administration, the same for the device and the claim after each restart.
+// Returns a locally administered unicast EUI-64, the same for the device and the claim after each restart.
 std::string guid_of(const PreparedClaim& claim, const PreparedDevice& device) {
   constexpr uint64_t kLocal = 2;
   uint64_t rest = stable_hash(claim.uid + " " + device.pci);

@@ -19,12 +19,12 @@ constexpr std::string_view kNriVersion = "v0.12.3";  // the version of api.proto
 constexpr Millis kRegistrationTimeout{5'000};  // the runtime's own default
 constexpr size_t kUnsentMax = 1u << 20;        // answers are small: a runtime with more unread data does not
                                                // respond
-// Of all parts of a Synchronize, in memory: a node with 500 pods and 2,000 containers has less than 2 MiB.
+// Memory limit of all parts of a Synchronize: a node with 500 pods and 2,000 containers needs less than 2 MiB.
 constexpr size_t kSynchronizeBytesMax = 48u << 20;
 // Limit per connection of frames that are neither calls nor answers. An occasional late answer is one.
 constexpr size_t kIgnoredFramesMax = 1024;
 
-// Pods with interfaces wait while we are not connected: sooner than towards a server that many share.
+// Pods with interfaces wait while the connection is down, so retries are more frequent than to a shared server.
 constexpr reactor::BackoffPolicy kReconnect{.initial = Millis{100},
                                             .factor = 2.0,
                                             .cap = Millis{5'000},
@@ -142,7 +142,7 @@ void Plugin::State::begin(std::unique_ptr<reactor::net::ByteStream> stream) {
                         encode_register(options.name, options.index, kNriVersion), kRegistrationTimeout,
                         [this](const Result<std::string>& outcome) {
                           if (!outcome) return lose(outcome.error().what);
-                          // The runtime calls us before its answer has come, now and then.
+                          // The runtime may call before its answer to the registration arrives.
                           if (!link.is_up) wait_for("registered, not synchronized yet");
                         });
 }

@@ -31,7 +31,7 @@ struct Server::State {
   void refuse(uint32_t stream, Code code, std::string why) {
     say(stream, {.status = {code, std::move(why)}});
   }
-  // False: it was over already.
+  // Returns false if the call has ended already.
   bool end(uint32_t stream, const Response& response) {
     if (calls.erase(stream) == 0) return false;
     say(stream, response);
@@ -129,7 +129,7 @@ Server::~Server() {
 }
 
 void Server::receive(std::string_view bytes) {
-  const auto state = state_;  // a method may drop us
+  const auto state = state_;  // a method may destroy this object
   state->reader.add(bytes);
   while (!state->gone) {
     const auto frame = state->reader.next();

@@ -152,7 +152,7 @@ class Surveying {
     }
   }
 
-  // Only columns that are evaluated now; other answers matter only if they cannot be evaluated again.
+  // Notes only columns that are evaluated now; other answers matter only if they cannot be evaluated again.
   void note_runs() {
     for (size_t c = 0; c < former_.size(); ++c) {
       if (former_[c] < 0 || !is_asked_[c]) continue;

@@ -19,7 +19,7 @@ constexpr uint8_t kEveryType = kPciTypes | type_bit(DeviceType::kBridge) | type_
                                type_bit(DeviceType::kBond) | type_bit(DeviceType::kVirtual) |
                                type_bit(DeviceType::kSf);
 
-// The value of our attribute that has the same meaning.
+// Returns the value of our attribute that has the same meaning.
 DranetValue ours(DranetFacts f, std::string_view id) {
   for (const KnownAttribute& known : known_attributes())
     if (!known.is_standard && known.id == id) return value_of(known, f);

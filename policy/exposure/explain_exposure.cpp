@@ -86,7 +86,7 @@ std::string text_of_verdict(const Decision& decision, const PersonaVerdict& verd
              : gate->say({decision, device, PolicyType::kExposure, verdict.outcome, verdict.why, ""});
 }
 
-// Returns ""  if it is known, or unknown because its interface is in another namespace.
+// Returns "" if it is known, or unknown because its interface is in another namespace.
 std::string why_unreadable(const std::string& attribute, const hotplug::HostDevice& device) {
   for (const KnownAttribute& known : known_attributes())
     if (known.id == attribute) return std::string(unreadable_note(known, device));

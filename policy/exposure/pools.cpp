@@ -294,7 +294,7 @@ void ExposurePools::keep_unless_conflicting(Pool& pool, const std::vector<Holdin
   out_.is_regrouped |= is_any_regrouped(pool.candidates, holdings);
 }
 
-// A PF that is offered as a whole.
+// Returns whether the candidate is a PF that is offered as a whole while the host uses a VF of it.
 bool ExposurePools::has_host_used_vf(const Candidate& candidate, const Pool& pool) const {
   if (candidate.holding.device != pool.pf || !candidate.holding.is_exclusive) return false;
   const auto& vfs = vfs_of(*candidate.device);

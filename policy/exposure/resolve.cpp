@@ -200,7 +200,7 @@ class SelectorEvaluation {
     std::sort(out_.asking_for_mac.begin(), out_.asking_for_mac.end());
   }
 
-  // A constant text while the problem lasts, because a change is logged.
+  // Returns a text that stays the same while the problem lasts, because a change is logged.
   std::string too_much() const {
     return "needs more work than allowed for the devices of this node (limits: " +
            std::to_string(budgets_.selectors.each) + " work steps or cost units for a selector, " +
@@ -330,7 +330,7 @@ class Resolving {
     }
   }
 
-  // The first expose of each suffix, by suffix, as indices of exposes_. Few selectors match a device, so the
+  // Finds the first expose of each suffix, by suffix, as indices of exposes_. Few selectors match a device, so the
   // matching ones are collected instead of checking each policy.
   void find_winners(const hotplug::HostDevice& device, const StoredResult* row, std::vector<Winner>& out) {
     hits_.clear();

@@ -269,7 +269,7 @@ void judge_vf(const Subject& subject, const SriovNodeState::Seen* seen, Interfac
   }
 }
 
-// VFs by their index in the PF's links.
+// Returns the VFs by their index in the PF's links.
 std::map<int, const HostDevice*> vfs_of(const hotplug::Inventory& host, const HostDevice& pf) {
   std::map<int, const HostDevice*> out;
   for (const auto& [id, device] : host.devices)

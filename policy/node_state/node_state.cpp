@@ -34,7 +34,7 @@ int number(FieldReader& reader, std::string_view key, int64_t max) {
   return static_cast<int>(reader.integer(key, 0, max, 0));
 }
 
-// Like FieldReader::items(), with a remedy for an object that a program wrote.
+// Reads like FieldReader::items(), with a remedy for an object that a program wrote.
 std::vector<const Json*> list(FieldReader& reader, std::string_view key, size_t count_max) {
   const Json* value = reader.member(key);
   if (value == nullptr || value->array() == nullptr || value->array()->size() <= count_max)

@@ -143,7 +143,7 @@ std::string fingerprint_of(const std::vector<kube::DevicePtr>& entries) {
   return hex(stable_hash(names), kFingerprintDigits);
 }
 
-// nullopt if unknown.
+// Returns nullopt if unknown.
 std::optional<Groups> decode_groups(const kube::ResourceSlice& slice) {
   const auto text = slice.meta.annotations.find(std::string(kGroupsAnnotation));
   if (text == slice.meta.annotations.end()) return std::nullopt;

@@ -24,7 +24,7 @@ Verdict PreviousVfs::keep_previous(const hotplug::HostDevice& vf, const std::str
   return unknown;
 }
 
-// From the previous decision; in the first decision, from slices.
+// Reads the previous decision; in the first decision, the slices.
 std::optional<std::string> PreviousVfs::stands_as(const std::string& name) const {
   if (!in_.before_at) {
     const auto at = in_.published.resources.find(name);

@@ -63,7 +63,7 @@ bool steers(std::string_view sequence) {
           is_within("\xe2\x81\xa0", "\xe2\x81\xa9") || sequence == "\xef\xbb\xbf");
 }
 
-// also: characters that need it too. stays: control characters that do not.
+// also: further characters to escape. stays: control characters that are not escaped.
 std::string escaped_with(std::string_view also, std::string_view stays, std::string_view bytes,
                          size_t size_max) {
   std::string out;

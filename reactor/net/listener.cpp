@@ -119,7 +119,7 @@ class Accepting final : public Listener {
     update_interest();
   }
 
-  // False: there is no more.
+  // Returns false if no further client waits, or accepting failed.
   bool accept_one() {
     Address from;
     from.size = sizeof from.raw;

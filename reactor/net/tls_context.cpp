@@ -186,7 +186,7 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::make_server(const TlsServe
   if (raw == nullptr) return Error{Errc::kIo, "TLS: " + openssl_reason()};
   context->is_server_ = true;
   context->verify_ = !config.client_ca_pem.empty();
-  // Of TLS 1.2 only the cipher suites that HTTP/2 permits (RFC 9113 section 9.2.2).
+  // With TLS 1.2, uses only the cipher suites that HTTP/2 permits (RFC 9113 section 9.2.2).
   SSL_CTX_set_cipher_list(raw, "ECDHE+AESGCM:ECDHE+CHACHA20");
   SSL_CTX_set_options(raw, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_NO_TICKET);
   SSL_CTX_set_num_tickets(raw, 0);  // without resumption each client sends its certificate

@@ -40,7 +40,7 @@ Result<Descriptor> listening(const std::string& path, unsigned mode, int backlog
   if (!address) return Error(address.error());
   Descriptor socket = unix_socket();
   if (!socket) return from_errno();
-  // bind(2) creates the file with the mode of the socket without the umask: never with more than requested.
+  // bind(2) creates the file with the socket's mode and the umask, so it never permits more than requested.
   (void)::fchmod(socket.get(), mode);
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address->raw), address->size) != 0)
     return errno == EADDRINUSE ? Error{Errc::kBusy, "another process listens on it"} : from_errno();
@@ -48,7 +48,7 @@ Result<Descriptor> listening(const std::string& path, unsigned mode, int backlog
   return socket;
 }
 
-// Unit: no process listens at the socket.
+// Returns Unit if no process listens at the socket.
 Result<Unit> refuse_if_served(const std::string& path) {
   const auto address = unix_address(path);
   const Descriptor probe = unix_socket();

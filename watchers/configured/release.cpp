@@ -13,7 +13,7 @@ namespace {
 
 using kube::Json;
 
-// null removes a member; an absent one is not an error (RFC 7386).
+// Encodes a merge patch: null removes a member, and an absent one is not an error (RFC 7386).
 std::string encode_release() {
   Json annotations, metadata, patch;
   annotations = Json::Object{{std::string(kWaitAnnotation), nullptr}};
