@@ -11,7 +11,7 @@ using config::OptionInfo;
 
 std::string commented(std::string_view text) { return wrapped(text, "# "); }
 
-// A value that YAML would take for something else than text is quoted.
+// Quotes a value that YAML would not decode as text.
 std::string yaml_value(const std::string& text, bool is_switch) {
   const bool is_plain = is_switch || text.find_first_not_of("0123456789") != std::string::npos;
   return is_plain && text != "on" && text != "off" && !text.starts_with('[') ? text : '"' + text + '"';

@@ -23,7 +23,7 @@ bool make_file(const config::Options& options, const std::string& path) {
     daemon::complain("configured: " + process.error().what);
     return false;
   }
-  // A device that is replaced is missed by everybody.
+  // Never replaces a device node, a pipe or a directory.
   struct stat there{};
   if (::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
     return daemon::complain("configured: " + path +

@@ -15,7 +15,7 @@ std::unique_ptr<daemon::Daemon> decide_once(daemon::HostProcess& process, const 
   daemon->allow_polling();
   if (const std::string awaited = daemon::awaited_now(process, options); !awaited.empty())
     daemon->await_configuration(awaited);
-  // The daemon that runs here decides over the facts from before a device was bound or moved for a pod.
+  // A running daemon decides by the facts from before a device was bound or moved for a pod.
   const std::string boot_id = process.host->read("proc/sys/kernel/random/boot_id").value_or("");
   PreparedFacts facts = read_prepared(boot_id, options);
   for (const auto& [id, held] : facts.held) daemon->hold("checkpoint", held);

@@ -10,7 +10,7 @@ using config::CommandInfo;
 using config::OptionInfo;
 using config::ProgramInfo;
 
-// Plain text as roff reads it back unchanged: no escapes, no requests, dashes that can be copied.
+// Encodes plain text so that roff prints it unchanged: no escapes, no requests, dashes that can be copied.
 std::string roff(std::string_view text) {
   std::string out;
   if (!text.empty() && (text[0] == '.' || text[0] == '\'')) out += "\\&";

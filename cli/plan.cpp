@@ -22,7 +22,7 @@ std::string rendered(const publishers::SliceChanges& plan, const publishers::Obs
 
 constexpr size_t kWarningsMax = 20;
 
-// On stderr, because programs read the plan.
+// Warns on stderr, because programs read the plan on stdout.
 void warn_of_shared_groups(const policy::Decision& decision) {
   size_t found = 0;
   for (const auto& [id, device] : decision.inputs->inventory->devices) {

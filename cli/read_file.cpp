@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kLinksMax = 40;  // as path_resolution(7) has it
+constexpr int kLinksMax = 40;  // limit of path_resolution(7)
 constexpr int kScratchesMax = 100;
 
 // Returns 0 if all bytes are written, otherwise errno.
@@ -70,7 +70,7 @@ int write_on(const fs::path& path, std::string_view bytes) {
   return file ? write_all(file.get(), bytes) : errno;
 }
 
-// Creates a file with an unused name. A file that a killed process left does not disturb.
+// Creates a file with an unused name, so that a file of a killed process has no effect.
 reactor::Descriptor make_scratch(const fs::path& folder, mode_t mode, fs::path& name) {
   std::random_device random;
   reactor::Descriptor out;
@@ -153,7 +153,7 @@ Result<Unit> for_each_line(const std::string& path, size_t line_bytes_max,
 
 Result<Unit> write_whole(const std::string& path, std::string_view bytes) {
   struct stat old{};
-  // A link that the kernel does not follow for us (fs.protected_symlinks) we do not follow either.
+  // Does not follow a symbolic link that the kernel refuses to follow (fs.protected_symlinks).
   if (stat(path.c_str(), &old) != 0 && errno != ENOENT) return Error{Errc::kIo, std::strerror(errno)};
   const fs::path place = destination_of(path);
   int code = 0;

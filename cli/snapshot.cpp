@@ -143,7 +143,7 @@ class Objects {
                        " MiB of them");
     if (unread > 0)
       daemon::complain(std::to_string(unread) + " " + what + " are left out: they cannot be read");
-    // A reader must not take devices for offered that the omitted policies may exclude.
+    // Readers must not treat devices as offered if the omitted policies may exclude them.
     if (left_out + unread > 0 && kind.kind == kube::kDeviceExposurePolicies.kind)
       out_.objects.push_back(
           kube::placeholder_for("the cluster's", "policies are left out of the snapshot").value);
@@ -191,7 +191,7 @@ std::string host_name() {
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
-// False where the host could not be read in time.
+// Returns false if the host could not be read in time.
 bool record_host(daemon::HostProcess& process, Snapshot& out) {
   const auto recorder = std::make_shared<snapshot::RecordingHost>(process.host);
   auto ports = process.host_ports(/*live_events=*/false);

@@ -172,7 +172,7 @@ struct Report {
         and_more(twice - kTwiceMax, "object") + " with a name that another one of its kind has");
     errors += twice - kTwiceMax - 1;
   }
-  // last: the file in which the last object is.
+  // last: the file that contains the last object.
   kubectl::CommandOutput output(const std::string& last) {
     add_networks();
     add_ignored();

@@ -16,7 +16,7 @@ constexpr int kExitOfSignal = 128;  // and the signal's number, as shells have i
 
 }  // namespace
 
-// As process 1 of a container no signal ends it by itself.
+// Handles signals, because the kernel's default action does not end process 1 of a container.
 int wait_for_config(const config::Options& options) {
   using How = config::ConfiguredBy::How;
   config::ConfiguredBy by = options.wait_for;

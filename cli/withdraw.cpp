@@ -38,7 +38,7 @@ class Withdrawal {
   }
   bool listed() const { return listed_; }
   bool done() const { return listed_ && publisher_.converged(); }
-  /// The server does not have them, or does not let us see them.
+  /// Returns whether the server does not serve slices, or denies listing them.
   bool is_hopeless() const {
     const watchers::SyncState& sync = watcher_->sync_state();
     return !listed_ && (sync.is_unserved || sync.state == watchers::SyncState::State::kDenied);

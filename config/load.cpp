@@ -74,7 +74,7 @@ std::string unknown_option(Program program, std::string_view word) {
 // table are literals, so they end in NUL.
 struct GetoptTable {
   std::vector<::option> longs;
-  std::string shorts = ":";  // report a missing argument apart from an unknown option
+  std::string shorts = ":";  // distinguishes a missing argument from an unknown option
 
   GetoptTable() {
     int value = kFirstLongOption;
@@ -130,7 +130,7 @@ CommandLine read_command_line(Program program, const std::vector<std::string>& a
   argv.push_back(nullptr);
   const int argc = static_cast<int>(words.size());
   opterr = 0;
-  optind = 0;  // glibc: start afresh
+  optind = 0;  // glibc: resets the scan
   for (;;) {
     const int value = getopt_long(argc, argv.data(), table.shorts.c_str(), table.longs.data(), nullptr);
     if (value == -1) break;
@@ -529,7 +529,7 @@ Loaded load(Program program, const std::vector<std::string>& arguments, const Pr
   options.command = command->id;
   options.arguments.assign(line.words.begin() + 1, line.words.end());
   const bool is_asking = takes(*command, *find_option("kubeconfig"));
-  // Of why it is the context's then; webhook judges by a namespace only where one is given.
+  // `why` then uses the namespace of the context, and `webhook` checks namespaces only if one is given.
   if (command->id == Command::kWhy || command->id == Command::kWebhook) options.namespace_.clear();
   check_flags(program, *command, line.settings, problems);
   check_arguments(*command, options, problems);

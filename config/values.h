@@ -17,13 +17,14 @@
 
 namespace sliced::config {
 
-/// A word of an enumerated option, with its value. The text is a literal.
+/// A text of an enumerated option, with its value. The text is a literal.
 template <class T>
 struct EnumValue {
   std::string_view text;
   T value;
 };
-/// Empty for types without words; specializations follow. The order is that of help and completion.
+/// The texts of an enumerated type; empty for other types. Specializations follow. The order is that of help and
+/// completion.
 template <class T>
 inline constexpr std::array<EnumValue<T>, 0> kWords = {};
 template <>
@@ -145,11 +146,11 @@ std::string parse_time(std::string_view text, Millis& value);
 
 template <class T>
   requires(kWords<T>.size() > 0)
-/// Aborts for a value without a word: its row is missing.
+/// Aborts for a value without a row in the table.
 std::string print(const T& value) {
   for (const EnumValue<T>& word : kWords<T>)
     if (word.value == value) return std::string(word.text);
-  std::abort();  // an enumerator without its word
+  std::abort();  // an enumerator without a row
 }
 std::string print(const std::string& value);
 /// Maps and sets: elements joined by commas, as for parse_*(); paths: joined by spaces, for people.

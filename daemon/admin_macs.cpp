@@ -28,17 +28,17 @@ void AdminMacs::begin_next() {
   due_.pop_front();
   attempts_.begin(what.vf, ports_.scheduler.now());
   auto outcome = std::make_shared<Result<policy::MacOutcome>>(policy::MacOutcome::kNotSo);
-  job_ =
-      ports_.executor.run([outcome, set = ports_.set, what] { *outcome = set(what); }, kSetMax,
-                          [this, outcome, what](bool finished) {
-                            const auto own_job = std::move(job_);  // it owns this function
-                            // A worker that was given up may still write there.
-                            if (finished) return end(what, *outcome);
-                            hung_.insert(what.pf);
-                            end(what, Error{Errc::kTimeout, "the kernel gives no answer within " +
-                                                                std::to_string(kSetMax.count()) +
-                                                                " ms; its PF is left alone until a restart"});
-                          });
+  job_ = ports_.executor.run(
+      [outcome, set = ports_.set, what] { *outcome = set(what); }, kSetMax,
+      [this, outcome, what](bool finished) {
+        const auto own_job = std::move(job_);  // keeps this function alive until it returns
+        // An abandoned worker may still write there.
+        if (finished) return end(what, *outcome);
+        hung_.insert(what.pf);
+        end(what,
+            Error{Errc::kTimeout, "the kernel gives no answer within " + std::to_string(kSetMax.count()) +
+                                      " ms; its PF is left alone until a restart"});
+      });
 }
 
 void AdminMacs::end(const policy::MissingMac& what, const Result<policy::MacOutcome>& outcome) {

@@ -103,7 +103,7 @@ void Decider::decide_elsewhere(InputsPtr inputs, std::string why) {
   auto work = [attempt] { attempt->decision = policy::decide(attempt->inputs, attempt->stop.get_token()); };
   auto done = [this](bool finished) {
     const auto ended = std::move(std::get<std::shared_ptr<Attempt>>(state_));
-    const auto own_job = std::move(ended->job);  // it owns this function
+    const auto own_job = std::move(ended->job);  // keeps this function alive until it returns
     state_ = Idle{};
     end(*ended, finished);
     if (!finished) abandoned_.push_back(ended);

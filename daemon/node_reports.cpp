@@ -46,8 +46,8 @@ void write_problems(const Daemon& daemon, const PluginState& plugin, reports::No
   out.left_out.problems += static_cast<int64_t>(daemon.decision()->notes.more());
 }
 
-// Returns the reasons in this order: another program that serves a driver; the hardware's configuration; each reason of the
-// decision.
+// Returns the reasons in this order: another program that serves a driver; the hardware's configuration; each
+// reason of the decision.
 std::string waits_of(const Daemon& daemon, const PluginState& plugin) {
   std::vector<std::string> out;
   if (!plugin.other.empty()) out.push_back("the end of another program that serves " + plugin.other);

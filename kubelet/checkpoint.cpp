@@ -362,7 +362,7 @@ class Reader {
   bool is_good_ = true;
 };
 
-// Before the number of a definition: no definition begins so.
+// Prefix of the number of a definition; no definition begins with it.
 constexpr std::string_view kNetworkAt = "#";
 
 Error checkpoint_error(const std::string& what) { return {Errc::kInvalid, "checkpoint: " + what}; }

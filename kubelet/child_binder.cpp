@@ -195,7 +195,7 @@ void ChildBinder::begin(uint64_t number) {
   run->child = std::move(*child);
   run->given_up = loop_.scheduler().after(deadline + settings_.patience, [run = run.get()] {
     run->is_late = true;
-    run->permit.reset();  // it hangs for itself
+    run->permit.reset();  // a hung process does not count against the limit
     run->answer(std::vector<Result<std::string>>(
         run->devices.size(),
         Error{Errc::kTimeout, "process " + std::to_string(run->child->pid()) + ", which binds " +

@@ -38,7 +38,7 @@ void Driverless::try_behind(const std::string& last) {
   if (at == left_.end()) return wait();
   job_ = binder_->run(Binding::kTakeAgain, {at->second.device},
                       [this, pci = at->first](const std::vector<Result<std::string>>& results) {
-                        const auto own = std::move(job_);  // it owns this function
+                        const auto own = std::move(job_);  // keeps this function alive until it returns
                         if (const auto& result = results.front(); result && result->empty()) {
                           left_.erase(pci);
                           log_.info("original driver bound again, or device removed", {{"device", pci}});

@@ -37,7 +37,7 @@ Descriptor open_folder(int in, const std::string& name) {
   return Descriptor(::openat(in, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-// The folders of a file, from the plugin's down; the last one is open. path: for error texts.
+// The folders of a file, from the plugin's folder downwards; the last one is open. path: for error texts.
 struct Folders {
   std::vector<Descriptor> open;
   std::string path;

@@ -21,7 +21,7 @@ namespace {
 using kube::Json;
 
 constexpr int64_t kNativeMtuMin = 68, kNativeMtuMax = 65'535, kIpv6MtuMin = 1'280;  // RFC 791, RFC 8200
-constexpr int kIpv6RoutePriority = 1'024;     // IP6_RT_PRIO_USER, where a route names none
+constexpr int kIpv6RoutePriority = 1'024;     // IP6_RT_PRIO_USER, for a route without a priority
 constexpr int64_t kRulePriorityMax = 32'765;  // before the rule for the table main
 const std::vector<std::string_view> kNetworkFields = {
     "mtu",  "mac",  "addresses", "routes", "rules", "neighbors", "sysctls", "duplicateAddressDetection",

@@ -421,7 +421,7 @@ Result<Unit> NodeHost::set_mac(const PreparedDevice& device, const std::string& 
   if (!vf) return Error(vf.error()).in("device " + device.pci);
   const auto before = kernel_.read_macs(vf->ifindex);
   if (before && before->contains(vf->index) && before->at(vf->index) == mac) return Unit{};
-  if (auto free = check_holder(device.pci); !free) return free;  // a machine that runs keeps its address
+  if (auto free = check_holder(device.pci); !free) return free;  // a running VM keeps its address
   if (auto written = kernel_.write_mac(*vf, mac); !written)
     return std::move(written.error()).in("device " + device.pci);
   auto reported = check_reported(kernel_.read_macs(vf->ifindex), vf->index, mac);
@@ -442,7 +442,7 @@ bool NodeHost::is_hardware_back(const std::string& device) const {
   if (hotplug::PciAddress::decode(device)) return is_back(*view_, device);
   const std::string path = hardware_path(device);
   if (!names(path + "/net").empty()) return true;
-  // Without a driver it makes no interface; one that is gone has none.
+  // A function without a driver, or that no longer exists, has no interface.
   return !view_->readlink(path + "/driver").ok();
 }
 

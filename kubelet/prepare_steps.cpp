@@ -531,7 +531,7 @@ void ClaimPreparer::judge_looks(Task& task) {
     if (!device.vfio || !device.vfio->original_driver.empty()) continue;
     std::string driver = look->driver == kVfioDriver ? task.known[i].device.driver : look->driver;
     if (driver.empty()) driver = driverless_.driver_of(device.pci);
-    // It was bound for this claim, and no record has its original driver: the kernel chooses one later.
+    // It was bound for this claim, and its original driver is unknown: the kernel chooses one later.
     if (driver == kVfioDriver && was_on_vfio(task.before, device)) continue;
     device.vfio->original_driver = driver.empty() ? std::string(kNoDriver) : driver;
   }

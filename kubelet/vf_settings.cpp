@@ -289,7 +289,7 @@ std::vector<std::string> unreported_settings(const hotplug::VfConfig& wanted,
                                              const hotplug::VfConfig& original) {
   std::vector<std::string> out;
   for (const auto& [name, text] : kSettings)
-    // The protocol of a tag is reported with the tag.
+    // The VLAN protocol is reported only with a tag.
     if (name != "proto" && !text(wanted).empty() && text(original).empty()) out.emplace_back(name);
   return out;
 }

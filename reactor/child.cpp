@@ -38,7 +38,7 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 }  // namespace
 
 struct Child::State {
-  // One of the child's standard streams, our end.
+  // This process's end of one of the child's standard streams.
   struct Output {
     State* owner = nullptr;
     Handle<uv_pipe_t> pipe;
@@ -76,9 +76,8 @@ struct Child::State {
   bool exited = false;
 };
 
-// libuv reaps only processes whose handle is open. So the handle of a child that is given up before its end
-// stays, without an owner (data is null, which Loop::surviving_handles() knows), until the kernel has
-// reported the exit.
+// libuv reaps only processes whose handle is open. So the handle of an abandoned child stays, without an owner
+// (data is null, which Loop::surviving_handles() knows), until the kernel has reported the exit.
 Child::State::~State() {
   if (!process || exited) return;
   kill_group(SIGKILL);
@@ -141,7 +140,7 @@ void Child::State::send_input() {
   if (!spec.input) return;
   auto* request = new InputRequest{.bytes = std::move(*spec.input)};
   const uv_buf_t buffer = uv_buf_init(request->bytes.data(), static_cast<unsigned>(request->bytes.size()));
-  // A child that does not read its input is its own affair: the outcome is not looked at.
+  // The result is ignored: a child need not read its input.
   const int code =
       uv_write(&request->request, reinterpret_cast<uv_stream_t*>(input.get()), &buffer, 1,
                [](uv_write_t* done, int) noexcept {
@@ -183,7 +182,7 @@ void Child::State::on_output(uv_stream_t* raw, ssize_t size, const uv_buf_t* buf
 
 void Child::State::on_process_exit(uv_process_t* raw, int64_t status, int signal) noexcept {
   auto* self = static_cast<State*>(raw->data);
-  if (self == nullptr) {  // given up; now reaped
+  if (self == nullptr) {  // abandoned, and reaped now
     Handle<uv_process_t> close(raw);
     return;
   }
@@ -210,7 +209,7 @@ void Child::State::finish() {
   out.pipe = {};
   err.pipe = {};
   process = {};
-  // A turn of its own: nothing of the Child is on the stack then.
+  // Calls back in a separate turn, without a frame of the Child on the stack.
   timer = loop.scheduler().after(Millis{0}, [call = std::move(on_exit), ended = std::move(result)]() mutable {
     call(std::move(ended));
   });

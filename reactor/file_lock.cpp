@@ -138,7 +138,7 @@ struct FileLock::State {
     holder = size > 0 ? escaped(trim({bytes.data(), static_cast<size_t>(size)})) : "unknown";
   }
 
-  // Without it the lock is as good: nothing but the text of a log line is lost.
+  // A failure is ignored: only the text of a log line depends on it.
   void write_holder() const {
     std::array<char, 128> host{};
     if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';

@@ -63,7 +63,7 @@ Inotify::~Inotify() = default;
 Result<Unit> Inotify::watch(const std::string& directory) {
   const int wd = inotify_add_watch(fd_.get(), directory.c_str(), kMask);
   if (wd < 0) return watch_error(errno, directory);
-  // The path may lead to another directory now: the old one was renamed and created again.
+  // The path may refer to another directory now: the old one was renamed, and a new one created.
   std::erase_if(directories_, [&](const auto& entry) {
     if (entry.second != directory || entry.first == wd) return false;
     inotify_rm_watch(fd_.get(), entry.first);

@@ -27,8 +27,8 @@ Handle<H> must_open(uv_loop_t* loop, int (*init)(uv_loop_t*, H*)) {
   return std::move(opened).value();  // these initialisers cannot fail
 }
 
-// Both kinds of waiting behind one face. Tasks with a delay sit in an ordered map under a single timer; tasks
-// without one run from an idle handle, which (unlike a timer of 0) lets the loop look at its descriptors
+// Implements delayed and immediate tasks. Tasks with a delay are in an ordered map with a single timer; tasks
+// without one run from an idle handle, which (unlike a timer of 0) lets the loop poll its descriptors
 // between two rounds.
 class LoopScheduler final : public Scheduler {
  public:
@@ -65,8 +65,7 @@ class LoopScheduler final : public Scheduler {
   }
 
  private:
-  // Counted from the real time, since now() may be old after a long callback and the task must not come
-  // early.
+  // Counts from the real time: now() may be old after a long callback, and a task must not run early.
   static TimePoint deadline(Millis delay) {
     constexpr uint64_t kNanosPerMilli = 1'000'000;
     const TimePoint rounded_up{Millis{(uv_hrtime() + kNanosPerMilli - 1) / kNanosPerMilli}};
@@ -84,8 +83,8 @@ class LoopScheduler final : public Scheduler {
     uv_timer_start(timer_.get(), &on_timer, static_cast<uint64_t>(wait.count()), 0);
   }
 
-  // Cancelled tasks would otherwise stay until they were due: a timeout of minutes re-armed on every line
-  // adds up.
+  // Cancelled tasks would otherwise stay until they are due. A timeout of minutes that is re-armed for every
+  // line would accumulate them.
   void sweep() {
     std::erase_if(due_, [](const auto& entry) { return entry.second.expired(); });
     sweep_at_ = std::max<size_t>(64, 2 * due_.size());
@@ -273,7 +272,7 @@ void Loop::turn(Millis wait_max) {
   }
   uv_update_time(state_->loop);
   // It repeats: when this thread does not run for wait_max before uv_run() looks at the clock, libuv (before
-  // 1.45) fires it ahead of polling, and would then poll for ever.
+  // 1.45) fires it before polling, and would then poll forever.
   const auto wait = static_cast<uint64_t>(wait_max.count());
   uv_timer_start(state_->waker.get(), [](uv_timer_t*) noexcept {}, wait, wait);
   uv_run(state_->loop, UV_RUN_ONCE);

@@ -20,7 +20,7 @@ bool set_soft(uint64_t soft, rlimit& limit) {
   return ::prlimit(0, RLIMIT_NOFILE, &limit, nullptr) == 0;
 }
 
-// Between fork(2) and exec(2), where libuv begins a program: system calls alone, and no lock.
+// Runs between fork(2) and exec(2) of libuv, so it uses only system calls and no locks.
 void give_back() {
   rlimit limit{};
   const uint64_t before = original.load(std::memory_order_relaxed);

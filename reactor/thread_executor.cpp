@@ -81,7 +81,7 @@ bool ThreadExecutor::Shared::take(std::unique_lock<std::mutex>& lock, Waiting& j
   return true;
 }
 
-// False when the worker has been replaced meanwhile, or the executor is gone.
+// Returns false if the worker was replaced meanwhile, or the executor was destroyed.
 bool ThreadExecutor::Shared::put_back(JobId id) {
   const bool lost = running.at(id).lost;
   running.erase(id);
@@ -91,7 +91,8 @@ bool ThreadExecutor::Shared::put_back(JobId id) {
   return true;
 }
 
-// A job that no worker has taken up yet, or nothing. Returned, so that its captures go outside the lock.
+// Removes a job that no worker has started, if there is one. Returns it, so that its captures are destroyed outside
+// the lock.
 std::deque<ThreadExecutor::Shared::Waiting> ThreadExecutor::Shared::withdraw(JobId id) {
   std::deque<Waiting> withdrawn;
   const std::lock_guard lock(mutex);
@@ -116,7 +117,7 @@ class ThreadExecutor::Loopside {
   const std::shared_ptr<Shared>& shared() const { return shared_; }
 
  private:
-  // Knows the executor weakly: a Job may be dropped after it.
+  // Refers to the executor weakly, because a Job may outlive it.
   struct Ownership final : Job {
     std::weak_ptr<std::map<JobId, Done>> all;
     std::shared_ptr<Shared> shared;

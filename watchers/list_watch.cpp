@@ -47,7 +47,7 @@ void ListWatch::relist_from_start(std::string why) {
     again_.reset();
     if (need_list_) return;
     relist(why);
-    if (step_ != Step::kWatching) return;  // a wait or a question: a list follows
+    if (step_ != Step::kWatching) return;  // waiting, or asking discovery: a list follows
     call_.reset();
     attempt();
   });
@@ -322,7 +322,7 @@ void ListWatch::on_watch_end() {
   if (lived < limits_.short_watch && events_ == 0) return fail(Errc::kIo, "the stream ended immediately");
   if (lived < limits_.healthy_after && !immediate_retries_.take(ports_.scheduler.now()))
     return fail(Errc::kIo, "streams end early, again and again");
-  // Earlier than requested: a server stops, and its clients reconnect to others.
+  // The watch ended earlier than requested: a server stops, and its clients reconnect to others.
   if (lived + limits_.jitter < asked_timeout_) return wait_jitter();
   open_watch();
 }
@@ -396,7 +396,7 @@ void ListWatch::probe_kind(Failure not_found) {
 }
 
 void ListWatch::kind_is_served(const Failure& not_found) {
-  const Failure why = not_found;  // lives in the call that is dropped next
+  const Failure why = not_found;  // owned by the call that is dropped next
   missed_at_.reset();
   sync_state_.is_unserved = false;
   relist(sync_state_.state == State::kAbsent ? "the kind is installed" : why.what);
@@ -446,7 +446,7 @@ void ListWatch::fail(Errc code, std::string_view what) {
 
 void ListWatch::fail(const Failure& failure) {
   ++failures_;
-  const Failure why = failure;  // may live in the call that is dropped next
+  const Failure why = failure;  // may be owned by the call that is dropped next
   call_.reset();
   // A kind that has just been installed answers 404, then 429, until its storage is ready: absent until then.
   const bool setting_up = why.code == Errc::kNotFound || why.code == Errc::kBusy;

@@ -11,7 +11,7 @@ namespace {
 
 using kube::Json;
 
-constexpr int kReferencesMax = 16;  // $ref and allOf nested in one another; a schema may refer to itself
+constexpr int kReferencesMax = 16;  // nesting of $ref and allOf; a schema may refer to itself
 constexpr kube::JsonLimits kLimits{.size_max = 16u << 20, .depth_max = 128, .nodes_max = 2'000'000};
 
 struct Step {

@@ -61,7 +61,7 @@ bool means_nobody(std::string_view digits) {
          digits.find_first_not_of('f') == std::string_view::npos;
 }
 
-// A letter behind a backslash belongs to that: "\nworker-1" in a text within a text.
+// A letter after a backslash belongs to the escape: "\nworker-1" in a text within a text.
 bool begins_at(std::string_view text, size_t at) {
   return at == 0 || !is_word(text[at - 1]) || (at >= 2 && text[at - 2] == '\\');
 }
@@ -107,8 +107,8 @@ void Aliases::note(std::string_view text) {
   }
 }
 
-// Digit by digit, each by all that are before it: 1 to f, then 0, in the order in which they are met. Of an InfiniBand
-// address those of the GUID at its end.
+// Replaces each digit depending on all digits before it: by 1 to f, then 0, in the order of their appearance. In an
+// InfiniBand address only the GUID at its end is replaced.
 std::string Aliases::alias_of(std::string_view address) {
   const std::string digits = digits_of(address);
   const size_t begin = digits.size() == kInfiniBandDigits ? digits.size() - kGuidDigits : 0;

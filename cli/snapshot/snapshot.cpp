@@ -79,12 +79,12 @@ void note_all(const Json& value, Aliases& aliases) {
     }
 }
 
-// Members of these are named by people.
+// Returns whether users choose the names of the members of this map.
 bool is_peoples(std::string_view key) {
   return key == "labels" || key == "annotations" || key == "matchLabels" || key == "nodeSelector";
 }
 
-// place: of texts; names of fields have their own.
+// place: kind of the texts. keys: kind of the field names.
 Json replaced_in(const Json& value, Aliases& aliases, Place place, Place keys = Place::kNames) {
   if (const std::string* text = value.string()) return aliases.replaced(*text, place);
   if (const Json::Array* items = value.array()) {

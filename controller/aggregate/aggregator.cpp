@@ -224,8 +224,8 @@ void Aggregator::mark(Millis delay) {
 // All differing statuses are written before the next sum, so that constantly changing policies do not delay
 // others.
 void Aggregator::look() {
-  if (call_) return;           // its answer calls this again
-  if (!waits_for().empty()) {  // the event of the source calls this again
+  if (call_) return;           // the answer to it calls this function again
+  if (!waits_for().empty()) {  // the next event of the source calls this function again
     round_.reset();
     return to_write_.clear();
   }

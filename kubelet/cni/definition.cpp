@@ -224,7 +224,7 @@ class DefinitionReader {
     if (!device_) return Unit{};
     if (!value_text.empty() && value_text != device_->interface)
       return names_another(known->host_interface, value_text, device_->interface);
-    // It is given the function's address.
+    // The plugin gets the function's address.
     if (known->type == "host-device" && !device_->pci.empty()) return Unit{};
     if (device_->interface.empty())
       return refused(

@@ -106,7 +106,7 @@ struct Attachments::Work {
   reactor::Semaphore::PermitPtr permit = {}, permit_of_namespace = {};
   std::unique_ptr<cni::Run> run = {};
   Namespace network_namespace = {};  // of an attaching
-  bool is_refused = false;           // of an attaching: for the host's sake
+  bool is_refused = false;           // of an ADD: refused for the sake of the host
   bool has_namespace = true;         // detach: the namespace exists at the recorded path
   bool is_back = false;              // detach: the namespace is gone, and the function is in no other one
 
@@ -143,7 +143,7 @@ void Attachments::start(std::function<void()> ready) {
         for (const cni::Record& record : (*found)->records)
           used.insert(cni::host_local_directory(record.config, record.network, base));
         if (!base.empty()) cni::remove_unused_networks(base, used);
-        (void)records->remove_temporaries();  // harmless if they remain
+        (void)records->remove_temporaries();  // files that remain are harmless
         for (const cni::Record& record : (*found)->records) {
           const std::string& path = record.attachment.network_namespace;
           if (Namespace& held = (*open)[namespace_key(record.attachment)];

@@ -50,7 +50,7 @@ cni::DefinitionRules rules_for(const PreparedDevice& device, const KnownEntry& k
   return rules;
 }
 
-// A MAC address of the interface is one of the VF: its driver passes it on to the PF.
+// A MAC address of the interface is also that of the VF, because its driver sets it at the PF.
 Result<std::string> native_network_for(const PreparedDevice& device, const KnownEntry& known,
                                        const NetworkSettings& settings, const std::string& name_space) {
   const std::string who = "device " + escaped(device.pool + "/" + device.device);

@@ -11,7 +11,7 @@ namespace sliced {
 /// Codes that some caller distinguishes, independent of the source (file, kernel, server); all others are
 /// kIo.
 enum class Errc {
-  kIo,        // the operating system or the network said no
+  kIo,        // the operating system or the network refused
   kTimeout,   // a deadline passed
   kCanceled,  // the owner was destroyed
   kNotFound,  // ENOENT, HTTP 404

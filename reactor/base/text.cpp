@@ -206,7 +206,7 @@ bool natural_less(std::string_view one, std::string_view other) {
   const auto number_at = [&](std::string_view text, size_t at) {
     size_t end = at;
     while (end < text.size() && is_digit(text[end])) ++end;
-    while (at + 1 < end && text[at] == '0') ++at;  // zeros in front count only where all else is equal
+    while (at + 1 < end && text[at] == '0') ++at;  // leading zeros count only if everything else is equal
     return text.substr(at, end - at);
   };
   size_t i = 0, j = 0;

@@ -86,7 +86,7 @@ class TcpConnect final : public Connecting {
   std::shared_ptr<TcpConnect*> alive_;
   TimePoint ends_;
   Ticket overall_;
-  Ticket step_;  // the start, later the share of the present address
+  Ticket step_;  // from the start; later the share of the present address
   std::unique_ptr<Job> job_;
   std::vector<sockaddr_storage> addresses_;
   size_t attempt_ = 0;  // addresses tried, the present one included
@@ -125,7 +125,7 @@ void TcpConnect::try_next() {
   if (attempt_ == addresses_.size())
     return finish(Error{last_.code, "connect " + name() + ": " + last_.what});
   const sockaddr_storage& address = addresses_[attempt_++];
-  // A silent address must leave time for those behind it.
+  // A silent address must leave time for the following ones.
   const size_t left = addresses_.size() - attempt_ + 1;
   const Millis share = std::max((ends_ - loop_.now()) / static_cast<int64_t>(left), Millis{1});
   step_ = left == 1

@@ -27,7 +27,7 @@ BioPtr reader(const std::string& bytes) {
 // Without this callback OpenSSL asks for a passphrase on the terminal.
 int no_passphrase(char*, int, int, void*) noexcept { return -1; }
 
-// All certificates of a PEM text, other blocks skipped.
+// Returns all certificates of a PEM text; skips other blocks.
 Result<std::vector<X509Ptr>> decode_certificates(const std::string& pem, std::string_view what) {
   std::vector<X509Ptr> all;
   const BioPtr in = reader(pem);
@@ -52,7 +52,7 @@ Result<Unit> add_anchors(X509_STORE* store, const std::string& ca_pem) {
   auto anchors = decode_certificates(ca_pem, "certificate authority");
   if (!anchors) return std::move(anchors.error());
   for (const X509Ptr& anchor : *anchors)
-    X509_STORE_add_cert(store, anchor.get());  // twice the same does no harm
+    X509_STORE_add_cert(store, anchor.get());  // adding a certificate twice is harmless
   ERR_clear_error();
   return Unit{};
 }
@@ -149,7 +149,7 @@ std::string system_ca_stamp() {
   return hex(stable_hash(stamps), 16);
 }
 
-// The common settings of clients and servers.
+// Applies the common settings of clients and servers.
 SSL_CTX* TlsContext::open(const ssl_method_st* method) {
   ERR_clear_error();
   raw_ = SSL_CTX_new(method);
@@ -203,7 +203,7 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::make_server(const TlsServe
   return std::shared_ptr<const TlsContext>(std::move(context));
 }
 
-// Ours that the client knows, the dearest first; none is the end of the handshake (RFC 7301 section 3.2).
+// Chooses our most preferred protocol that the client offers. Without one the handshake fails (RFC 7301 section 3.2).
 int TlsContext::choose_protocol(ssl_st*, const unsigned char** chosen, unsigned char* size,
                                 const unsigned char* offered, unsigned offered_size, void* context) noexcept {
   const std::string& ours = static_cast<const TlsContext*>(context)->alpn_;

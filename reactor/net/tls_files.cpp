@@ -28,7 +28,7 @@ std::string moment(int64_t seconds) {
 
 // Converts the files' content into a context.
 struct TlsFiles::Reading {
-  std::shared_ptr<const TlsContext> context;  // none: the texts are those of before
+  std::shared_ptr<const TlsContext> context;  // none: the texts are unchanged
   std::string texts;
 
   // Blocks.
@@ -78,7 +78,7 @@ void TlsFiles::schedule_reload(Millis delay) {
 void TlsFiles::reload() {
   const auto over = std::move(soon_);
   is_stale_ = false;
-  // Before each read, because a folder may have been replaced.
+  // Watches again before each read, because a folder may have been replaced.
   if (inotify_)
     for (const std::string& path : {paths_.cert, paths_.key, paths_.client_ca})
       if (!path.empty()) (void)inotify_->watch(folder_of(path));

@@ -51,7 +51,7 @@ std::string general_name_text(const GENERAL_NAME& name) {
   return text;
 }
 
-// The names a certificate is for, as text.
+// Returns the names for which a certificate is valid, as text.
 std::string names_of(X509* certificate) {
   const NamesPtr names(
       static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));

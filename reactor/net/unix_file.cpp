@@ -20,7 +20,7 @@ namespace sliced::reactor::net {
 namespace {
 
 constexpr int kTries = 3;   // attempts against concurrent processes
-constexpr int kNames = 64;  // to find a free one: there may be 16 in all
+constexpr int kNames = 64;  // attempts to find a free name: there may be 16 in total
 
 Error from_errno() { return uv_error(-errno); }
 

@@ -13,7 +13,7 @@ constexpr Millis kPollInterval{1'000}, kFileReadMax{5'000};
 
 std::string fault_of_file(const Result<std::string>& text, std::string_view boot_id) {
   if (!text) return text.error().code == Errc::kNotFound ? "there is no such file" : text.error().what;
-  // trim() takes them for white space.
+  // trim() treats NUL as white space.
   if (text->find('\0') != std::string::npos)
     return "it holds bytes of zero, as a machine leaves that stopped while it was written; remove it, or run "
            "`sliced configured` again";
