@@ -86,7 +86,7 @@ bool Checker::call(Node& node) {
   const Overload* only = nullptr;
   int candidates = 0;
   bool is_one = true;
-  for (const Node* arg : node.args()) arena_.step(arg->type->size);  // held against each overload
+  for (const Node* arg : node.args()) arena_.step(arg->type->size);  // compared with each overload
   for (const Overload& overload : node.function->overloads) {
     if (overload.is_member != node.is_member || overload.args.size() != node.arg_count) continue;
     Bindings bindings;

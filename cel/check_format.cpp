@@ -1,4 +1,4 @@
-// "...".format([...]): where the text and the list are literals, Kubernetes holds one against the other.
+// "...".format([...]): if the text and the list are literals, Kubernetes compares the two.
 #include <algorithm>
 
 #include "cel/checking.h"

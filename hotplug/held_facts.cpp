@@ -46,7 +46,7 @@ HostDevice as_pinned(const HostDevice& now, const HostDevice& held) {
   out.admin_mac = held.admin_mac;
   if (held.enforced)
     out.enforced = held.enforced;
-  else if (out.enforced && !held.admin_mac.empty())  // of a record of before a restart
+  else if (out.enforced && !held.admin_mac.empty())  // from a record that was written before a restart
     out.enforced->mac = held.admin_mac;
   out.netdev = held.netdev;
   out.other_netdevs = held.other_netdevs;

@@ -19,11 +19,11 @@ constexpr Millis kRecheckMin{1000};
 // A PF's answer, by the VFs' numbers.
 struct VfAnswer {
   Result<std::map<int, VfConfig>> configs;
-  std::map<int, VfConfig> guids = {};  // of sysfs, where `configs` is an error
+  std::map<int, VfConfig> guids = {};  // from sysfs, if `configs` is an error
   std::set<int> present = {};          // VFs that sysfs has after the answer
 };
 
-// True where it changes the map.
+// Returns whether it changes the map.
 template <class Value>
 bool put(std::map<PciAddress, Value>& map, const PciAddress& key, const Value& value) {
   const auto at = map.find(key);

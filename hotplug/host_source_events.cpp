@@ -225,8 +225,9 @@ NetdevChanges HostSource::netdev_changes() const {
   return out;
 }
 
-// The first of a burst is concluded immediately, the others together at its end. An interface that was unregistered waits for that end,
-// or for its function: the kernel unregisters the interface first, and both are one conclusion then.
+// The first removal of a burst is processed immediately, the others together at its end. An unregistered
+// interface waits for that end, or for its function: the kernel unregisters the interface first, and both are
+// one update then.
 void HostSource::vanish(Edit change, const std::string& why) {
   bool may_follow_function = false;
   // An interface often disappears because its function does, and udev's event for that may be late.

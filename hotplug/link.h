@@ -19,9 +19,9 @@ std::optional<NetdevReading> read_netdev(const HostView& host, std::string_view 
 /// Reads attributes that lock or query firmware: operstate, speed, phys_switch_id, phys_port_name. May hang.
 SlowFacts read_slow_facts_of_netdev(const HostView& host, std::string_view name);
 
-/// Returns the name of the port by its devlink flavour (HostView::devlink_port()) where an interface has a
-/// switch id and its phys_port_name does not say which port it is; otherwise "". Asked only then, since the
-/// answer waits for the lock of its driver.
+/// Returns the name of the port by its devlink flavour (HostView::devlink_port()) if the interface has a
+/// switch id and its phys_port_name is ambiguous; otherwise "", without a query, because the kernel answers
+/// only when it gets the lock of the driver.
 Result<std::string> read_devlink_port(const HostView& host, int ifindex, std::string_view switch_id,
                                       std::string_view phys_port_name);
 

@@ -816,7 +816,7 @@ std::string encode_generic(uint16_t family, uint8_t command, const std::string& 
   request.header.nlmsg_flags = NLM_F_REQUEST;
   request.header.nlmsg_seq = sequence;
   request.generic.cmd = command;
-  request.generic.version = DEVLINK_GENL_VERSION;  // 1, as that of the controller
+  request.generic.version = DEVLINK_GENL_VERSION;  // 1, like that of the family nlctrl
   return std::string(reinterpret_cast<const char*>(&request), sizeof request) + attributes;
 }
 
@@ -832,7 +832,7 @@ Result<bool> each_generic_answer(std::string_view datagram, uint16_t family, con
 struct PortAttributes {
   std::optional<uint16_t> flavour, pf, vf;
   std::optional<uint32_t> number, subport, controller, sf;
-  bool is_external = false;  // of a host that this one is the DPU of
+  bool is_external = false;  // of the host of which this machine is the DPU
 };
 
 // Returns the same name as __devlink_port_phys_port_name_get() of net/devlink/port.c.

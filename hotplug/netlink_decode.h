@@ -125,16 +125,18 @@ struct DevlinkPort {
 };
 /// IFLA_DEVLINK_PORT of linux/if_link.h, with the three attributes of devlink; since Linux 6.2.
 inline constexpr int kLinkDevlinkPort = 62;
-/// The port of an interface, out of the answer to encode_link_request(); nullopt: it has none, or the kernel does not report it.
+/// Returns the port of an interface from the answer to encode_link_request(); nullopt if it has none, or the
+/// kernel does not report it.
 Result<std::optional<DevlinkPort>> decode_port_of_link(std::string_view datagram);
 
-/// Generic netlink (linux/genetlink.h): the number of the family "devlink". Errors: kNotFound, the kernel has none.
+/// Generic netlink (linux/genetlink.h): the number of the family "devlink". Errors: kNotFound if the kernel
+/// lacks it.
 std::string encode_devlink_family_request(uint32_t sequence);
 Result<uint16_t> decode_family(std::string_view datagram);
 /// DEVLINK_CMD_PORT_GET, which needs no privilege.
 std::string encode_devlink_port_request(uint16_t family, const DevlinkPort& port, uint32_t sequence);
-/// The name of the port by its flavour, as phys_port_name has it where the driver leaves that to devlink (net/devlink/port.c): "p0", "pf0vf3",
-/// "c1pf0sf88". "": a flavour that has no such name.
+/// Returns the name of the port by its flavour: "p0", "pf0vf3", "c1pf0sf88", as the kernel writes it to
+/// phys_port_name for drivers that leave it to devlink (net/devlink/port.c). "" for flavours without a name.
 Result<std::string> decode_devlink_port_name(std::string_view datagram, uint16_t family);
 
 /// The request for decode_vf_configs().

@@ -39,7 +39,7 @@ ReadOutcome check_class(const HostDir& dir, FunctionReading& function) {
     return code && *code >> 16 == 0x02 ? ReadOutcome::kDone : ReadOutcome::kNotNetwork;
   }
   if (text.error().code != Errc::kNotFound) {
-    // It is neither known to be a network function nor another one.
+    // It is unknown whether it is a network function.
     function.unreadable.push_back(unreadable_note("class", text.error()));
     return looks_like_network_function(dir) ? ReadOutcome::kDone : ReadOutcome::kNotNetwork;
   }

@@ -76,7 +76,7 @@ bool has_gap(const std::vector<const Netdev*>& ports, const std::set<int>& witho
 constexpr const char* kWithoutEthernet =
     "net: the driver makes no interface (devlink parameter enable_eth is false)";
 
-// A name of something else, fit to be shown and published: bytes that are not UTF-8 are spelled out.
+// Returns the name of another object for output and attributes: escaped if it is not UTF-8.
 std::string reference(const std::string& name) { return is_utf8(name) ? name : escaped(name); }
 
 void append(std::vector<std::string>& to, const std::vector<std::string>& from) {

@@ -73,7 +73,7 @@ struct PortName {
 };
 /// Returns kOther for a text in another format.
 PortName decode_port_name(std::string_view text);
-/// It does not say which port it is, or of which PF: devlink's flavour does.
+/// Returns whether the name identifies neither the port nor its PF; devlink's flavour does.
 inline bool is_ambiguous(const PortName& port) {
   return port.kind == PortName::Kind::kOther || (port.kind == PortName::Kind::kVf && port.pf < 0);
 }

@@ -257,7 +257,7 @@ std::vector<std::string> dangling_links(const HostReadings& readings) {
   return out;
 }
 
-// True when it is another than before.
+// Returns whether the new reading differs from the old one.
 bool reread_changed(const HostView& host, const std::string& name, HostReadings& readings) {
   const NetdevReading* known = readings.netdevs.find(name);
   const auto before = known == nullptr ? std::nullopt : std::optional(*known);
@@ -296,7 +296,7 @@ bool follow_names(const HostView& host, HostReadings& readings) {
       has_changed |= reread_changed(host, name, readings);
   }
   if (!has_changed) return false;
-  // Only one of its names is current.
+  // Only one of the names is current.
   std::map<int, std::vector<std::string>> names;
   for (const auto& [name, netdev] : readings.netdevs)
     if (netdev.ifindex != 0) names[netdev.ifindex].push_back(name);

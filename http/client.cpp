@@ -146,7 +146,7 @@ void Client::Running::retry_later() {
 
 void Client::Running::on_head(const Head& head) {
   const auto self = shared_from_this();
-  request_.reset();  // it cannot be needed again
+  request_.reset();  // it will not be sent again
   watch_the_clock(options_.silence_max, "no more of the response");
   handlers_.on_head(head);
 }
@@ -183,7 +183,7 @@ void Client::Running::on_loss(const Loss& loss) {
 
 void Client::Running::on_drain(bool at_once) {
   if (!is_lasting()) return;
-  // All clients of the server move at this moment.
+  // All clients of the server move at the same time, so each adds a random delay.
   const double share = at_once ? 0 : random_();
   const Millis delay{static_cast<int64_t>(share * static_cast<double>(kMoveWithin.count()))};
   move_ = scheduler_.after(delay, [this] {

@@ -29,7 +29,7 @@ class Http1ServerSession final : public ServerSession {
   bool is_waiting() const override {
     return !is_closing_ && (awaits_head() || awaits_body() || may_have_disconnected());
   }
-  // While an answer is made, too: the end of a client that goes is read like its bytes.
+  // Also true while an answer is produced, because a client's disconnect is detected by reading.
   bool wants_input() const override {
     if (is_closing_)
       return true;  // reads and discards further data: unread data would cause a reset that loses the answer
@@ -47,7 +47,7 @@ class Http1ServerSession final : public ServerSession {
   struct Exchange {
     explicit Exchange(std::function<void()> on_progress) : response(std::move(on_progress)) {}
     QueuedResponse response;
-    std::unique_ptr<Call> call;  // goes before its response
+    std::unique_ptr<Call> call;  // destroyed before its response
     bool is_head_request = false, is_http10 = false, keeps_alive = false, expects_continue = false;
     bool is_request_whole = false, was_paused = false, is_chunked = false, has_head_sent = false,
          has_no_body = false;

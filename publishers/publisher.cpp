@@ -174,8 +174,7 @@ void Publisher::run(reactor::Reconciler::Done done) {
 }
 
 // Another writer changed our slices. They are restored immediately kRestoresFree times, then with backoff:
-// two writers
-// that undo each other's writes would load the API server without end.
+// two writers that undo each other's writes would load the API server without end.
 void Publisher::delay_foreign_change() {
   const TimePoint now = ports_.scheduler.now();
   std::erase_if(restored_at_, [&](TimePoint at) { return at + kRestoreWindow < now; });

@@ -13,7 +13,7 @@
 namespace sliced::publishers {
 namespace {
 
-// Never stored. The pool is named after the node, because the admission policy of config/deploy refuses other
+// Never stored. The pool has the node's name, because the admission policy of config/deploy refuses other
 // pools.
 kube::ResourceSlice probe_slice(const std::string& driver, const std::string& node) {
   kube::ResourceSlice slice;

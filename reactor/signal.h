@@ -17,8 +17,8 @@ class Loop;
 /// exist for one number, and each is called. Destroying the last one restores the default action.
 class Signal {
  public:
-  /// on_signal runs on the loop thread, never in the signal handler. Errors: the signal
-  /// cannot be caught.
+  /// on_signal runs on the loop thread, never in the signal handler. Errors: the signal cannot be
+  /// caught.
   static Result<std::unique_ptr<Signal>> open(Loop& loop, int number, Task on_signal);
   ~Signal();
   Signal(Signal&&) = delete;

@@ -7,8 +7,8 @@
 namespace sliced::cel {
 namespace {
 
-// Measured with RE2 2022-06-01 and 2024-07-02; t/unit/cel/lib/regex_test.cpp holds the first ones
-// against it. Instructions, each for one byte of UTF-8 or a fork:
+// Measured with RE2 2022-06-01 and 2024-07-02; t/unit/cel/lib/regex_test.cpp compares the first ones
+// with it. Instructions, each for one byte of UTF-8 or a fork:
 constexpr uint64_t kAnyCharacter = 14;         // ., \W, [^a]
 constexpr uint64_t kCharacter = 2, kWord = 5;  // \w, \x{7f}
 constexpr uint64_t kRange = 12;                // of characters beyond ASCII

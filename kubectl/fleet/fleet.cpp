@@ -379,7 +379,7 @@ void find_problems(NodeRow& row) {
   if (row.knows_slices && !row.has_slices()) row.problems.push_back("no slices");
 }
 
-// A pool of ours is called as its node, or "node/function".
+// The name of our pools is that of the node, or "node/function".
 std::string_view node_named_by(std::string_view pool) { return pool.substr(0, pool.find('/')); }
 
 }  // namespace

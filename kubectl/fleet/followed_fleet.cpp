@@ -133,7 +133,7 @@ FollowedFleet::FollowedFleet(const kube::ClusterPorts& ports, const std::set<std
                           [](Fleet& fleet) { fleet.clear_reports(); }});
   follow_policies<&kube::kSriovResourcePolicies>(ports);
   follow_policies<&kube::kDeviceExposurePolicies>(ports);
-  // Each daemon renews its own every minute: of thousands of nodes that would be a redraw all the time.
+  // Each daemon renews its lease every minute; for thousands of nodes that would cause permanent redraws.
   follow(ports, scope_of(kube::kLeases, /*metadata_only=*/false, namespace_),
          How<reports::NodeLease>{followed_lease,
                                  [](Fleet& fleet, reports::NodeLease lease) {

@@ -136,7 +136,7 @@ void look_at_policy(DraPolicy& in, const Json& object) {
   if (object.text("kind") != kFilterKind) look_at_own_fields(in, *spec);
 }
 
-// Removes from the policy all that dra-driver-sriov ignores.
+// Removes the parts of the policy that dra-driver-sriov ignores.
 void forget_what_is_passed_over(policy::SriovPolicy& policy, bool was_filter) {
   policy.priority = 0;
   policy.host_use.is_any = true;

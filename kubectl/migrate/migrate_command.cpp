@@ -407,7 +407,7 @@ class Reader {
     return true;
   }
 
-  // A NetworkAttachmentDefinition that an operator makes of an object of the files.
+  // A NetworkAttachmentDefinition that an operator creates for an object in the files.
   struct MissingNetwork {
     std::string namespace_, name;  // namespace_ "": unknown
     std::string text;              // of the warning

@@ -245,7 +245,7 @@ class FleetPages {
   std::optional<FollowedEdit> edit_;
   std::vector<NodeRow> rows_;
   uint64_t counted_ = 0;  // the fleet's moment
-  uint64_t shown_ = 0;    // how often something else was to be seen
+  uint64_t shown_ = 0;    // number of changes of the shown content
   size_t nodes_asked_ = 0;
 };
 

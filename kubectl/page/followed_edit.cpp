@@ -47,7 +47,7 @@ std::unique_ptr<http::Call> FollowedEdit::when_current(std::function<void()> the
     then();
     return nullptr;
   }
-  // It cannot be started, which the result contains.
+  // The computation cannot be started; the result contains the reason.
   if (question_ == nullptr) {
     then();
     return nullptr;

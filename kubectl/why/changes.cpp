@@ -11,7 +11,7 @@
 namespace sliced::why {
 namespace {
 
-constexpr size_t kChangesMax = 512;  // that are tried; more is not known
+constexpr size_t kChangesMax = 512;  // limit of tried changes; beyond it the result is unknown
 
 std::string in_words(const kube::Taint& taint) {
   return taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" + taint.effect;
@@ -38,7 +38,7 @@ const Request* find_request(const Scene& scene, const Change& change) {
   return nullptr;
 }
 
-// Everything that might help.
+// Collects all changes that might help.
 class Candidates {
  public:
   Candidates(const Scene& scene, const std::vector<RequestView>& views) : scene_(scene), views_(views) {}

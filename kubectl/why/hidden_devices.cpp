@@ -52,7 +52,7 @@ bool is_kept_back(const reports::DeviceGroup& group) {
                      [](const auto& verdict) { return !verdict.policy.kind.empty() && hides(verdict); });
 }
 
-// One kind of policies without the other, which may be the obstacle.
+// Returns all policies, and each kind without the other, which may be the obstacle.
 std::vector<policy::PolicySetPtr> sets_of(const policy::PolicySetPtr& all) {
   std::vector<policy::PolicySetPtr> out = {all};
   if (all->sriov.empty() || all->exposures.empty()) return out;

@@ -29,7 +29,7 @@ struct Wanted {
   std::vector<std::string> selectors;
   std::map<std::string, kube::Quantity> capacity;
   size_t count = 1;
-  bool is_matched = false;  // a node offers devices that match, and they are all in use
+  bool is_matched = false;  // a node offers matching devices, which are all allocated
   std::string text() const { return "request " + request + " of claim " + claim; }
 };
 
@@ -162,7 +162,7 @@ bool has_word(const std::string& text, const std::string& word) {
   return false;
 }
 
-// The expressions read this attribute of a device, `].NAME` or `].?NAME`.
+// Returns whether the expressions read this attribute of a device: `].NAME` or `].?NAME`.
 bool reads(const std::vector<std::string>& selectors, const std::string& attribute) {
   return std::any_of(selectors.begin(), selectors.end(), [&](const std::string& text) {
     return has_word(text, "]." + attribute) || has_word(text, "].?" + attribute);

@@ -314,7 +314,7 @@ class Search {
       const Place& place = places_[i];
       if (is_taken(at, *wanted.request, place)) continue;
       const Says says = selects(scene_, *wanted.request, *place.candidate);
-      if (says == Says::kError) return true;  // which is met, or not, by trying
+      if (says == Says::kError) return true;  // the search shows whether the error occurs
       left += says == Says::kYes;
     }
     return left >= missing;

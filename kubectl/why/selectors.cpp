@@ -9,8 +9,8 @@ namespace {
 
 constexpr uint64_t kAskSteps = 10;  // of looking a device up
 
-// Where the text literal that begins there ends; raw and triple-quoted ones are met by reading no escape wrongly: a
-// part that is cut in the wrong place does not compile, and is not used then.
+// Returns the end of the text literal that begins there. Raw and triple-quoted ones may be cut at a wrong
+// place; such a part does not compile, and is not used.
 size_t end_of_literal(std::string_view text, size_t begin) {
   for (size_t at = begin + 1; at < text.size(); ++at) {
     if (text[at] == '\\')

@@ -17,7 +17,7 @@ std::string holder_of(const Hold& hold) {
   return hold.claim->id() + (hold.claim->users.empty() ? "" : " (pod " + join(hold.claim->users, ", ") + ")");
 }
 
-// An attribute in another case or with a slip is an absent one to the expression.
+// An attribute in another case or with a slip is absent for the expression.
 std::string with_near_name(std::string error, const std::string& expression, const Scene& scene) {
   const auto misread = scene.misread.find(expression);
   if (misread == scene.misread.end() || error.find(misread->second.wrong) == std::string::npos) return error;

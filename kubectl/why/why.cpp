@@ -441,7 +441,7 @@ class Asking {
     return join(names, ", ") + last;
   }
 
-  // Counts the classes that match, for requests without a match here.
+  // Counts the classes that match, for requests without a match on this node.
   void count_classes(const Scene& scene, const NodeAnswer& node) {
     for (const Claim& claim : scene.claims)
       for (const RequestGroup& group : claim.requests)

@@ -50,7 +50,7 @@ Subject subject_of(const config::Options& options) {
   return {is_pod, name.substr(0, slash), name.substr(slash + 1)};
 }
 
-// The templates of claims that are not made yet.
+// The templates of claims that do not exist yet.
 void read_templates(ClusterObjects& objects, const why::Pod& pod, why::Cluster& out) {
   for (const auto& one : pod.claims) {
     if (!one.claim.empty()) continue;
@@ -88,7 +88,7 @@ Result<why::Features> features(ClusterObjects& objects, const config::Options& o
   return why::Features{};
 }
 
-// Again where pods that hold devices do not run: these are to go first.
+// Repeated if pods that hold devices do not run, because these are suggested first.
 template <class Why>
 why::Answer with_users(ClusterObjects& objects, why::Cluster& cluster, Why why) {
   why::Answer out = why();

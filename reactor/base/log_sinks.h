@@ -1,9 +1,8 @@
 #pragma once
 // Log sinks: text, JSON lines, or the journal's native protocol.
 //
-// Foreign bytes: control bytes and invalid UTF-8 are escaped in every format, so that a value cannot control
-// a terminal,
-//                end a line or forge a field. A value or message is limited to 64 KiB.
+// Foreign bytes: control bytes and invalid UTF-8 are escaped in every format, so that a value cannot
+//                control a terminal, end a line or forge a field. A value or message is limited to 64 KiB.
 // Blocking:      never. A thread writes to the stream (line_writer.h); writes to the journal's socket are
 //                non-blocking. Lines without room are dropped and counted, and the count is logged when
 //                writing works again.

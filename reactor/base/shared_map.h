@@ -15,9 +15,8 @@
 namespace sliced {
 
 /// Ordered by key (text: by bytes). References and iterators are valid until the next change.
-/// A copy of the map copies one pointer per entry. A change through at() or operator[] affects this map only:
-/// a value that
-/// another map holds is copied first, others are changed in place.
+/// A copy of the map copies one pointer per entry. A change through at() or operator[] affects this map
+/// only: a value that another map holds is copied first, others are changed in place.
 /// Cost: look-ups are logarithmic; operator[] of a new key and erase() move the following entries; append()
 /// is constant.
 template <class T, class Key = std::string>
