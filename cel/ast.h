@@ -87,8 +87,8 @@ struct Node {
   Node** arg_list = nullptr;
   bool* optional_args = nullptr;  // kList, kMap: elements (entries) with ?; or nullptr
   std::string_view name;          // kName, kSelect, kHas, kCall; the first variable of a macro
-  /// kLiteral, also of a folded node: its list or map belongs to the program's arena. kMacro with two variables: the
-  /// name of the second one.
+  /// kLiteral, also of a folded node: its list or map belongs to the program's arena. kMacro with two
+  /// variables: the name of the second one.
   Value value;
   /// Set by the checker, and not nullptr after it; dyn without checks.
   const Type* type = nullptr;

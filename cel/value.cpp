@@ -127,7 +127,8 @@ void step_for_key(const Value& key, Arena& arena) {
   arena.step_for(key.kind == Kind::kString ? key.s.size : 0, kReadBytes);
 }
 
-// Compares like Go's interface values: equal kinds; types that upstream uses by pointer are compared by address.
+// Compares like Go's interface values: equal kinds; types that upstream uses by pointer are compared by
+// address.
 bool same_key(const Value& a, const Value& b, Arena& arena) {
   if (a.kind != b.kind) return false;
   switch (a.kind) {

@@ -144,7 +144,8 @@ Value Walk::select(const Node& node) {
   return in_.some(found);
 }
 
-// Returns whether the optional syntax finds a value. An invalid index of a list is an error, which counts as present.
+// Returns whether the optional syntax finds a value. An invalid index of a list is an error, which counts as
+// present.
 bool Walk::is_present(const Value& operand, const Value& key) {
   if (operand.kind == Kind::kMap) return operand.map->has(key, in_.arena);
   if (operand.kind != Kind::kList) return operand.kind == Kind::kDevice;

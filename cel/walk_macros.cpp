@@ -133,7 +133,8 @@ Value Walk::exists_one(const Node& node, const Value& range) {
   return state.error.is_error() ? state.error : Value::of(count == 1);
 }
 
-// Implements map(), filter() and transformList(): each step joins the result so far with a list of one element.
+// Implements map(), filter() and transformList(): each step joins the result so far with a list of one
+// element.
 Value Walk::transform_list(const Node& node, const Value& range) {
   const bool is_filter = node.macro == Macro::kFilter;
   const Node* filter = is_filter || node.arg_count == 3 ? node.arg_list[1] : nullptr;

@@ -44,7 +44,8 @@ Result<Unit> read_node_states(const std::string& file, std::vector<ReadState>& o
   return Unit{};
 }
 
-// Returns the state of this node. If the files contain one state only, that one, even if it is another node's.
+// Returns the state of this node. If the files contain one state only, that one, even if it is another
+// node's.
 Result<kube::Json> node_state_of_files(const std::vector<std::string>& files, const std::string& node) {
   std::vector<ReadState> states;
   for (const std::string& file : files)

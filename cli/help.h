@@ -11,7 +11,8 @@ namespace sliced::cli {
 /// characters; ends with a newline.
 std::string help_text(config::Program program, config::Command command, std::string_view version);
 
-/// Returns the text of a paragraph wrapped into lines of at most 100 characters, each with `before` as its prefix.
+/// Returns the text of a paragraph wrapped into lines of at most 100 characters, each with `before` as its
+/// prefix.
 std::string wrapped(std::string_view text, const std::string& before);
 
 }  // namespace sliced::cli

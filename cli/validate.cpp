@@ -43,8 +43,8 @@ std::string counted(size_t n, const char* what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
-// The line of the file for "at line N" of a text in a block scalar ("config: |"), whose lines are lines of the
-// file below its own; line itself for any other text.
+// The line of the file for "at line N" of a text in a block scalar ("config: |"), whose lines are lines of
+// the file below its own; line itself for any other text.
 int line_in_source(std::string_view source, int line, std::string_view what) {
   constexpr std::string_view kPlace = "is not valid JSON at line ";
   const size_t at = what.find(kPlace);
@@ -193,7 +193,8 @@ struct Report {
   }
 };
 
-// Returns whether the object is a ConfigMap of the SR-IOV network device plugin, which migrate converts to policies.
+// Returns whether the object is a ConfigMap of the SR-IOV network device plugin, which migrate converts to
+// policies.
 bool is_plugin_config(const kube::Json& object) {
   const kube::Json* data = object.find("data");
   return object.text("kind") == "ConfigMap" && data != nullptr && data->object() != nullptr &&

@@ -70,8 +70,8 @@ std::string unknown_option(Program program, std::string_view word) {
   return escaped(name) + ": unknown option" + did_you_mean(name.substr(2), option_names(program), "--");
 }
 
-// The table in getopt's form, with the options of every program: one of another program is then refused with its name. The views in the
-// table are literals, so they end in NUL.
+// The table in getopt's form, with the options of every program: one of another program is then refused with
+// its name. The views in the table are literals, so they end in NUL.
 struct GetoptTable {
   std::vector<::option> longs;
   std::string shorts = ":";  // distinguishes a missing argument from an unknown option

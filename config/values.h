@@ -1,8 +1,8 @@
 #pragma once
 // Parses option values from text, and formats them. Pure.
 //
-// parse_*: sets `value` from its text. Returns "", or the error and the expected value, as a text to follow the
-//          quoted value; `value` is then unchanged.
+// parse_*: sets `value` from its text. Returns "", or the error and the expected value, as a text to follow
+//          the quoted value; `value` is then unchanged.
 // print:   returns the text that parses to the value; "" if it is unset.
 #include <array>
 #include <cstdlib>
@@ -23,8 +23,8 @@ struct EnumValue {
   std::string_view text;
   T value;
 };
-/// The texts of an enumerated type; empty for other types. Specializations follow. The order is that of help and
-/// completion.
+/// The texts of an enumerated type; empty for other types. Specializations follow. The order is that of help
+/// and completion.
 template <class T>
 inline constexpr std::array<EnumValue<T>, 0> kWords = {};
 template <>

@@ -205,7 +205,8 @@ void BindingConditions::write_next() {
   arm();
 }
 
-// The sent conditions count as stored: a server that drops them would otherwise get endless writes. The watch reports other changes.
+// The sent conditions count as stored: a server that drops them would otherwise get endless writes. The watch
+// reports other changes.
 void BindingConditions::on_written(const Key& key, const AllocatedClaim& sent) {
   last_problem_.forget();
   writing_.reset();

@@ -184,8 +184,8 @@ void Daemon::on_inventory(const hotplug::InventoryUpdate& update) {
   mark("host: " + update.why);
 }
 
-// A removed function is decided when its event comes. The reading that follows confirms the event, and a second decision would be
-// the same.
+// A removed function is decided when its event comes. The reading that follows confirms the event, and a
+// second decision would be the same.
 bool Daemon::is_decided_already(const hotplug::InventoryUpdate& update) {
   return state_.decision && decider_.idle() && !update.relisted &&
          hotplug::is_confirmation(*state_.decision->inputs->inventory, *update.now) &&

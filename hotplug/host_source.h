@@ -1,6 +1,6 @@
 #pragma once
-// The host as one event source: events mark what to read, workers read it, the inventory book derives devices, and
-// the listener gets whole inventories with the differences.
+// The host as one event source: events mark what to read, workers read it, the inventory book derives
+// devices, and the listener gets whole inventories with the differences.
 //
 // Order:   event sources are opened before the first scan, so that no change is missed in between.
 // Rhythm:  events within kCoalesce are one reading; one reading at a time. A removed function leaves the inventory

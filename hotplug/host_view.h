@@ -1,7 +1,7 @@
 #pragma once
-// The host's files as a small interface: read, list, readlink below one root. Paths are relative to that root and
-// start with "sys/", "proc/" or "run/". With --host ROOT everything is opened beneath ROOT (openat2 RESOLVE_IN_ROOT),
-// so that a link in a snapshot cannot lead outside.
+// The host's files as a small interface: read, list, readlink below one root. Paths are relative to that root
+// and start with "sys/", "proc/" or "run/". With --host ROOT everything is opened beneath ROOT (openat2
+// RESOLVE_IN_ROOT), so that a link in a snapshot cannot lead outside.
 //
 // Threads: const and safe on workers. Every call may block.
 // Errors:  kNotFound (ENOENT, ENODEV, ENXIO: the entry does not exist, or its device was removed), kInvalid

@@ -636,8 +636,8 @@ std::set<int> links_of_best(const std::vector<DefaultRoute>& routes) {
   return links;
 }
 
-// Returns whether the route reaches no network: 169.254.0.0/16 (a cloud's metadata server), 224.0.0.0/4, fe80::/10,
-// ff00::/8.
+// Returns whether the route reaches no network: 169.254.0.0/16 (a cloud's metadata server), 224.0.0.0/4,
+// fe80::/10, ff00::/8.
 bool is_local_or_multicast(const SubnetRoute& route) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(route.destination[i]); };
   if (!route.is_v6)

@@ -116,8 +116,8 @@ inline constexpr int kNetnsImmutable = 67;
 Result<LinkProperties> decode_link_properties(std::string_view datagram);
 std::string encode_link_request(int ifindex, uint32_t sequence);
 
-/// Key of a devlink port (linux/devlink.h): bus and device of its devlink instance, and its index, such as "pci",
-/// "0000:03:00.0", 65535.
+/// Key of a devlink port (linux/devlink.h): bus and device of its devlink instance, and its index, such as
+/// "pci", "0000:03:00.0", 65535.
 struct DevlinkPort {
   std::string bus, device;
   uint32_t index = 0;

@@ -38,8 +38,8 @@ bool is_from_kernel(const Datagram& datagram) {
 }
 
 // Routes change by the thousand on nodes that route for pods, so only default routes and new routes through a
-// gateway pass. The packet begins with nlmsghdr. BPF loads 16 bits in network order, and finds an attribute by
-// its type (SKF_AD_NLATTR: A is the offset of the attributes, X the type; the result is its offset, or 0).
+// gateway pass. The packet begins with nlmsghdr. BPF loads 16 bits in network order, and finds an attribute
+// by its type (SKF_AD_NLATTR: A is the offset of the attributes, X the type; the result is its offset, or 0).
 bool keep_wanted_routes_only(int fd) {
   constexpr uint32_t kType = offsetof(nlmsghdr, nlmsg_type);
   constexpr uint32_t kDstLen = sizeof(nlmsghdr) + offsetof(rtmsg, rtm_dst_len);

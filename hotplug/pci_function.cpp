@@ -71,7 +71,8 @@ std::string read_vf_product(const HostDir& dir, std::vector<std::string>& unread
   return std::string(4 - text.size(), '0') + text;
 }
 
-// A bridge does no DMA of its own: VFIO calls a group viable with one (vfio_dev_viable() in drivers/vfio/vfio_iommu_type1.c).
+// A bridge does no DMA of its own: VFIO calls a group viable with one (vfio_dev_viable() in
+// drivers/vfio/vfio_iommu_type1.c).
 bool is_bridge(const HostView& host, const std::string& function) {
   const auto code = host.read(std::string(kFunctions) + function + "/class");
   return code && code->starts_with("0x06");

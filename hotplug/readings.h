@@ -48,8 +48,8 @@ struct SlowFacts {
   // From the file speed; nullopt if the kernel refuses (the link is down) or reports 0 or less.
   std::optional<int64_t> speed_mbps;
   std::string phys_switch_id, phys_port_name;
-  /// Name of the devlink port by its flavour (HostView::devlink_port()). Read only if the interface has a switch id and phys_port_name is
-  /// ambiguous; takes precedence over phys_port_name. "" if there is none.
+  /// Name of the devlink port by its flavour (HostView::devlink_port()). Read only if the interface has a
+  /// switch id and phys_port_name is ambiguous; takes precedence over phys_port_name. "" if there is none.
   std::string devlink_port = {};
   std::vector<std::string> alternative_names;  // in the kernel's order; only valid UTF-8
   std::optional<bool> is_netns_immutable;      // see LinkProperties
@@ -121,8 +121,8 @@ struct HostReadings {
   // which creates the interfaces, is not loaded. without_ipoib: functions that have no other port.
   std::map<PciAddress, std::set<int>> ports_without_ipoib;
   std::set<PciAddress> without_ipoib;
-  // mlx5 functions (as text) and scalable functions (by auxiliary_above()) whose driver makes no interface: the
-  // devlink parameter enable_eth is false.
+  // mlx5 functions (as text) and scalable functions (by auxiliary_above()) whose driver makes no interface:
+  // the devlink parameter enable_eth is false.
   std::set<std::string> without_ethernet;
   std::map<std::string, std::string> rdma_of_netdev;  // soft RoCE and similar: netdev -> RDMA device
   std::map<std::string, VlanEntry> vlans;             // proc/net/vlan/config

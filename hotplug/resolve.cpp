@@ -241,7 +241,8 @@ class Resolver {
         has_gap(ports, without == readings_.ports_without_ipoib.end() ? std::set<int>{} : without->second);
   }
 
-  // Returns the names of the interface with that ifindex. There are several if it was renamed while it was read.
+  // Returns the names of the interface with that ifindex. There are several if it was renamed while it was
+  // read.
   const std::vector<std::string>& names_of(int ifindex) {
     if (!names_) {
       names_.emplace();

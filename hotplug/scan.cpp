@@ -67,9 +67,9 @@ std::string link_layer(const HostView& host, const std::string& rdma_device, int
   return layer ? std::string(trim(*layer)) : "";
 }
 
-// mlx5_core adds "mlx5_core.eth.N" before the devices for RDMA and vDPA, and removes it after them. Without any
-// auxiliary device the kernel is older (before 5.11), or the driver is not ready. InfiniBand functions have none
-// for Ethernet.
+// mlx5_core adds "mlx5_core.eth.N" before the devices for RDMA and vDPA, and removes it after them. Without
+// any auxiliary device the kernel is older (before 5.11), or the driver is not ready. InfiniBand functions
+// have none for Ethernet.
 void read_without_ethernet(const HostView& host, const std::map<std::string, std::set<std::string>>& kinds_of,
                            HostReadings& readings) {
   readings.without_ethernet.clear();

@@ -383,7 +383,8 @@ Result<Unit> read_claims(const Json& list, PreparedClaims& out) {
   return Unit{};
 }
 
-// Each device has the number of its network; without a list each has the text itself, as earlier versions wrote it.
+// Each device has the number of its network; without a list each has the text itself, as earlier versions
+// wrote it.
 Result<Unit> put_networks(const Json& networks, PreparedClaims& out) {
   std::vector<NetworkText> texts(networks.array() == nullptr ? 0 : networks.array()->size());
   for (auto& [key, claim] : out)

@@ -51,8 +51,8 @@ constexpr LinkNumber kNumbers[] = {{"txqlen", IFLA_TXQLEN},
                                    {"gro_ipv4_max_size", kGroIpv4MaxSize},
                                    {"mode", IFLA_LINKMODE, 1},
                                    {"protodown", IFLA_PROTO_DOWN, 1}};
-// Flags that RTM_SETLINK changes (__dev_change_flags()), without IFF_UP, IFF_PROMISC and IFF_ALLMULTI. An interface keeps them in
-// another network namespace.
+// Flags that RTM_SETLINK changes (__dev_change_flags()), without IFF_UP, IFF_PROMISC and IFF_ALLMULTI. An
+// interface keeps them in another network namespace.
 struct LinkFlag {
   std::string_view name;
   unsigned flag;
@@ -287,8 +287,9 @@ Result<Unit> remove_uppers(int network_namespace, const std::vector<HostLink>& l
   if (uppers.empty()) return Unit{};
   uint32_t group = kFirstGroup;
   while (groups.contains(group)) ++group;
-  // A pod can create thousands. The kernel waits for an RCU grace period at each request that removes an interface, so
-  // one request removes all of them: as a group that contains no other interface of the namespace.
+  // A pod can create thousands. The kernel waits for an RCU grace period at each request that removes an
+  // interface, so one request removes all of them: as a group that contains no other interface of the
+  // namespace.
   Result<Unit> removed = Unit{};
   const int error = in_namespace(network_namespace, [&] {
     for (const int ifindex : uppers) {
@@ -323,7 +324,8 @@ Result<bool> move_link_back(int from_namespace, const MovedLink& moved) {
     (void)change_link(from_namespace, link->ifindex, {.removed_name = moved.name});
   auto done = change_link(from_namespace, link->ifindex, change);
   if (!done && done.error().code == Errc::kConflict && is_there()) {
-    // Kernels from 6.6 on do not move an interface with an alternative name that the host has; earlier ones moved it.
+    // Kernels from 6.6 on do not move an interface with an alternative name that the host has; earlier ones
+    // moved it.
     for (const std::string& name : names)
       (void)change_link(from_namespace, link->ifindex, {.removed_name = name});
     done = change_link(from_namespace, link->ifindex, change);

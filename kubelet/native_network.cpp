@@ -311,7 +311,8 @@ Result<Unit> check_routes(const NativeNetwork& network, const std::string& path)
       const auto prefix = IpPrefix::decode(address);
       return prefix && prefix->contains(*gateway);
     });
-    // The kernel looks for the gateway in the table of the route, and then in the main one (fib_check_nh_v4_gw(), ip6_route_check_nh()).
+    // The kernel looks for the gateway in the table of the route, and then in the main one
+    // (fib_check_nh_v4_gw(), ip6_route_check_nh()).
     const auto leads_to_it = [&](const NativeRoute& one) {
       const auto prefix = IpPrefix::decode(one.destination);
       return one.gateway.empty() && (one.table == route.table || one.table == 0) && prefix &&
@@ -688,7 +689,8 @@ std::string_view made_by_plugin(const Json& plugin) {
   return by.empty() ? type : by;
 }
 
-// The oldest version whose results do not distinguish address families. All plugin releases since 2019 support it.
+// The oldest version whose results do not distinguish address families. All plugin releases since 2019
+// support it.
 constexpr std::string_view kIpamCniVersion = "0.4.0";
 
 std::optional<cni::Network> ipam_network_of(const cni::Network& network) {

@@ -182,7 +182,8 @@ void NodeHost::look_at_rdma(const std::string& device, const std::vector<std::st
   if (!rdma.empty()) {
     out.rdma_device = rdma.front();
   } else if (out.rdma_nodes.empty()) {
-    // A software RDMA device is not below the function. Its nodes name it in "ibdev" (drivers/infiniband/core).
+    // A software RDMA device is not below the function. Its nodes name it in "ibdev"
+    // (drivers/infiniband/core).
     for (const std::string& name : names(std::string(kDevices))) {
       // Another function's or scalable function's device can name this interface in its GID table, as in a
       // LAG.
@@ -669,8 +670,8 @@ Result<std::string> NodeHost::vfio_nodes(const std::string& pci) const {
   }
 }
 
-// Uses two sources: the kernel's answer for the group, which is valid in every PID namespace but names no process;
-// and /proc, which has names but shows all processes only in the host's PID namespace.
+// Uses two sources: the kernel's answer for the group, which is valid in every PID namespace but names no
+// process; and /proc, which has names but shows all processes only in the host's PID namespace.
 Result<std::string> NodeHost::holder(const std::string& pci) const {
   if (!kernel_.process_with_open) return std::string();
   const std::string path = function_path(pci);

@@ -166,7 +166,8 @@ bool is_outdated(const PreparedClaim& before, const Claim& asked, const Prepared
   return !std::all_of(before.devices.begin(), before.devices.end(), is_left);
 }
 
-// The settings of a prepared claim stay allowed while its pods run, regardless of later changes of its policies.
+// The settings of a prepared claim stay allowed while its pods run, regardless of later changes of its
+// policies.
 FindEntry with_all_settings(const FindEntry& find) {
   return [find](const std::string& driver, const std::string& pool,
                 const std::string& entry) -> std::optional<KnownEntry> {
@@ -596,9 +597,9 @@ std::string ClaimPreparer::lacks_original_setting(const PreparedDevice& device,
          "out, or select a device of another PF";
 }
 
-// The task's claim then expects the files, and the prepared claim does so only when they are written: until then
-// the batch of another claim may write the checkpoint, and a daemon that is killed after that would count files
-// that never existed as lost.
+// The task's claim then expects the files, and the prepared claim does so only when they are written: until
+// then the batch of another claim may write the checkpoint, and a daemon that is killed after that would
+// count files that never existed as lost.
 void ClaimPreparer::keep_original_settings(Task& task, FileChange& change) {
   for (size_t i = 0; i < task.claim.devices.size(); ++i) {
     PreparedDevice& device = task.claim.devices[i];
@@ -629,9 +630,9 @@ void ClaimPreparer::keep_original_settings(Task& task, FileChange& change) {
   }
 }
 
-// The record must not expect a file that was not written: a daemon that is killed before the claim is released would
-// count it as lost. The claim has not changed its devices yet, so they are treated as returned, and a file that was
-// written is removed.
+// The record must not expect a file that was not written: a daemon that is killed before the claim is
+// released would count it as lost. The claim has not changed its devices yet, so they are treated as
+// returned, and a file that was written is removed.
 void ClaimPreparer::forget_unwritten_settings(Task& task) {
   const PreparedClaim& recorded = prepared_.at(task.key());
   for (size_t i = 0; i < task.claim.devices.size(); ++i) {

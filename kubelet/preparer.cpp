@@ -393,8 +393,8 @@ void ClaimPreparer::take_over(Records recalled) {
   for (const auto& [device, text] : settings_problems())
     ports_.log.warning("original settings of a device unknown", {{"problem", text}});
   for (auto& [key, claim] : recalled.claims) reserve(std::move(claim));
-  // A complete checkpoint contains every claim. A device of no claim was returned, or must be. Its file may only be
-  // left over, so the device is withheld only if the former daemon could not restore it.
+  // A complete checkpoint contains every claim. A device of no claim was returned, or must be. Its file may
+  // only be left over, so the device is withheld only if the former daemon could not restore it.
   if (recalled.is_checkpoint)
     for (const auto& [device, kept] : original_settings_) {
       returned_.insert(device);

@@ -71,8 +71,8 @@ void learn_facts(const Host& host, PreparedClaim& claim, std::vector<std::string
   }
 }
 
-// Requires: the records are of this boot. Hardware that was created again is not in the pod of a claim that was
-// prepared before.
+// Requires: the records are of this boot. Hardware that was created again is not in the pod of a claim that
+// was prepared before.
 void note_recreated(const Host& host, PreparedClaims& claims) {
   for (auto& [key, claim] : claims)
     for (PreparedDevice& device : claim.devices) {

@@ -20,8 +20,8 @@ bool is_taken(const PreparedDevice& device, const PreparedKey& own, const Prepar
   });
 }
 
-// Another claim has the device by now, and the record of its original settings is that claim's, on disk or in the
-// batch that writes it.
+// Another claim has the device by now, and the record of its original settings is that claim's, on disk or in
+// the batch that writes it.
 bool has_other_settings(const std::string& device, const PreparedKey& own, const PreparedClaims& prepared,
                         const OriginalSettingsByDevice& settings) {
   const auto kept = settings.find(device);

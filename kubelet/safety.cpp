@@ -98,7 +98,8 @@ constexpr std::string_view kUserspaceDrivers[] = {"vfio-pci", "uio_pci_generic",
 constexpr std::string_view kInterfacePlugins[] = {"host-device", "macvlan", "ipvlan",
                                                   "vlan",        "ipoib",   "sliced-native"};
 
-// Types of the plugins, in their order: the first attaches (CNI's network configuration list). Empty: it cannot be read.
+// Types of the plugins, in their order: the first attaches (CNI's network configuration list). Empty: it
+// cannot be read.
 std::vector<std::string> plugins_of(const std::string& network) {
   const auto config = kube::decode_json(network, kNetworkLimits);
   if (!config) return {};

@@ -49,7 +49,8 @@ using WorkOn = std::function<void(const std::vector<size_t>& left, uint64_t cap,
 /// Distributes a budget among `count` consumers whose needs are only known by working. Returns the usage of
 /// each; is_done is false for a consumer that needs more than it got.
 /// Each consumer that needs at most the fair share of a third of the budget is done, in any order. The rest
-/// goes to the others in order. The total is at most budget.all, plus repeated work of at most three times that.
+/// goes to the others in order. The total is at most budget.all, plus repeated work of at most three times
+/// that.
 std::vector<Usage> deal_out(size_t count, Budget budget, const WorkOn& work_on);
 
 /// The same for known needs. Returns true for each consumer that gets its need. A consumer that gets nothing

@@ -18,8 +18,8 @@
 
 namespace sliced::policy {
 
-/// Devices that wait for the same readiness condition. The wait ends without an edit and is not a problem of a
-/// policy.
+/// Devices that wait for the same readiness condition. The wait ends without an edit and is not a problem of
+/// a policy.
 struct UnreadyDevices {
   size_t count = 0;
   std::string example, why;  // the first one by name of its entry, and its reason

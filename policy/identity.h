@@ -46,9 +46,9 @@ class EntryNames {
   /// Requires: both arguments outlive this object.
   EntryNames(const hotplug::Inventory& inventory, const std::map<std::string, std::string>& published)
       : inventory_(inventory), published_(published) {}
-  /// Returns "" if the name is not a DNS label or is another entry's. A name that reads as another link's with
-  /// another suffix ("br" and "-data" beside "br-data") gets a hash, because a record identifies the link by
-  /// the name alone.
+  /// Returns "" if the name is not a DNS label or is another entry's. A name that reads as another link's
+  /// with another suffix ("br" and "-data" beside "br-data") gets a hash, because a record identifies the
+  /// link by the name alone.
   std::string name(const hotplug::HostDevice& device, const std::string& base, const std::string& suffix);
 
  private:

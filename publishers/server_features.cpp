@@ -227,8 +227,8 @@ void ServerFeatures::probe(ServerFeature feature, size_t step) {
            },
        .on_failure =
            [this, feature](const kube::Failure& failure) {
-             // A refusal by an admission policy or webhook is not an answer about the field. Both use these words
-             // (k8s.io/apiserver: plugin/policy/validating, plugin/webhook/errors).
+             // A refusal by an admission policy or webhook is not an answer about the field. Both use these
+             // words (k8s.io/apiserver: plugin/policy/validating, plugin/webhook/errors).
              const bool is_of_admission = failure.what.find("denied request") != std::string::npos ||
                                           failure.what.find("denied the request") != std::string::npos;
              if (is_of_admission && denied_ != failure.what)

@@ -76,8 +76,8 @@ struct Child::State {
   bool exited = false;
 };
 
-// libuv reaps only processes whose handle is open. So the handle of an abandoned child stays, without an owner
-// (data is null, which Loop::surviving_handles() knows), until the kernel has reported the exit.
+// libuv reaps only processes whose handle is open. So the handle of an abandoned child stays, without an
+// owner (data is null, which Loop::surviving_handles() knows), until the kernel has reported the exit.
 Child::State::~State() {
   if (!process || exited) return;
   kill_group(SIGKILL);

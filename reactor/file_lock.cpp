@@ -113,7 +113,8 @@ struct FileLock::State {
     struct stat locked{}, there{};
     if (::fstat(opened.get(), &locked) != 0) return system_error("stat " + path);
     if (!S_ISREG(locked.st_mode)) return Error{Errc::kDenied, path + " is not a regular file: remove it"};
-    // A process that can open the file, even for reading, can lock it: members of the directory's group could.
+    // A process that can open the file, even for reading, can lock it: members of the directory's group
+    // could.
     if (locked.st_uid != ::geteuid())
       return Error{Errc::kDenied, path + " belongs to uid " + std::to_string(locked.st_uid) + ": remove it"};
     if ((locked.st_mode & kNotOurs) != 0 && ::fchmod(opened.get(), 0600) != 0)

@@ -15,8 +15,8 @@
 namespace sliced::reactor {
 
 /// Creates the directory (0700) if only its parent exists, and checks that the effective uid owns it, that
-/// others can neither write to it nor open it (the group may read), and that it is not a symbolic link. An empty
-/// own directory that others can only open (as a kubelet creates a hostPath) gets mode 0700.
+/// others can neither write to it nor open it (the group may read), and that it is not a symbolic link. An
+/// empty own directory that others can only open (as a kubelet creates a hostPath) gets mode 0700.
 /// Errors: kDenied, kIo; the text names path, owner or mode, and the remedy.
 Result<Unit> prepare_private_directory(const std::string& path);
 

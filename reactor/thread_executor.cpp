@@ -91,8 +91,8 @@ bool ThreadExecutor::Shared::put_back(JobId id) {
   return true;
 }
 
-// Removes a job that no worker has started, if there is one. Returns it, so that its captures are destroyed outside
-// the lock.
+// Removes a job that no worker has started, if there is one. Returns it, so that its captures are destroyed
+// outside the lock.
 std::deque<ThreadExecutor::Shared::Waiting> ThreadExecutor::Shared::withdraw(JobId id) {
   std::deque<Waiting> withdrawn;
   const std::lock_guard lock(mutex);

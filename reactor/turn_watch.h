@@ -40,8 +40,8 @@ class TurnWatch {
   /// Ends the last begun call.
   void end();
   /// Ends the turn. Returns the report; nullopt for a turn below kLong, or for a call that was reported less
-  /// than kSilence ago (counted in LongTurn::unreported). At most 64 different calls are stored; a further one
-  /// clears the memory.
+  /// than kSilence ago (counted in LongTurn::unreported). At most 64 different calls are stored; a further
+  /// one clears the memory.
   std::optional<LongTurn> end_turn();
   /// Returns the number of turns of at least kLong since the start.
   uint64_t long_turns() const { return long_turns_; }

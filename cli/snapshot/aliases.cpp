@@ -107,8 +107,8 @@ void Aliases::note(std::string_view text) {
   }
 }
 
-// Replaces each digit depending on all digits before it: by 1 to f, then 0, in the order of their appearance. In an
-// InfiniBand address only the GUID at its end is replaced.
+// Replaces each digit depending on all digits before it: by 1 to f, then 0, in the order of their appearance.
+// In an InfiniBand address only the GUID at its end is replaced.
 std::string Aliases::alias_of(std::string_view address) {
   const std::string digits = digits_of(address);
   const size_t begin = digits.size() == kInfiniBandDigits ? digits.size() - kGuidDigits : 0;

@@ -219,8 +219,8 @@ Result<Recording> decode_recording(const Json& value) {
 
 namespace {
 
-// Returns the time of initialization in udevd's record of an interface. The rest of the record contains addresses and
-// serial numbers in spellings that Aliases does not replace.
+// Returns the time of initialization in udevd's record of an interface. The rest of the record contains
+// addresses and serial numbers in spellings that Aliases does not replace.
 Result<std::string> when_done(const Result<std::string>& record) {
   if (!record) return record;
   for (const std::string_view line : split(*record, '\n'))

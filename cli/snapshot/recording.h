@@ -31,8 +31,8 @@ inline constexpr size_t kAnswersMax = 500'000;
 
 /// Encodes {"reads":[[path,answer],...],"lists":..., "links":..., "defaultRouteLinks":[...],
 /// "otherRouteLinks":[...], "adminMacs":[[ifindex,vf,mac],...], "altNames":[[ifindex,[name,...]],...],
-/// "netnsImmutable":[[ifindex,true],...], "devlinkPorts":[[ifindex,name],...]}. An answer is the text, the list of names, or
-/// {"error":...,"what":...}; an error code without a name in this format becomes "io".
+/// "netnsImmutable":[[ifindex,true],...], "devlinkPorts":[[ifindex,name],...]}. An answer is the text, the
+/// list of names, or {"error":...,"what":...}; an error code without a name in this format becomes "io".
 kube::Json encode(const Recording& recording);
 /// Errors: kTooLarge for a list of more than kAnswersMax, kInvalid; the text does not contain the place.
 Result<Recording> decode_recording(const kube::Json& value);

@@ -79,8 +79,8 @@ void set_conflict(const FleetWord& word, const Condition& held, const std::strin
       std::move(message), held, now);
 }
 
-// Returns the numbers of "1.2.3-rc.1", and 0 for a pre-release or 1 for a release, which is newer. The build is ignored. An invalid
-// version is older than every other.
+// Returns the numbers of "1.2.3-rc.1", and 0 for a pre-release or 1 for a release, which is newer. The build
+// is ignored. An invalid version is older than every other.
 std::array<int64_t, 4> order_of(std::string_view version) {
   std::array<int64_t, 4> out = {-1, -1, -1, -1};
   version = version.substr(0, version.find('+'));

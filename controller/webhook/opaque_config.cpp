@@ -10,7 +10,8 @@
 namespace sliced::webhook {
 
 policy::Problem problem_from(const Error& error, int line) {
-  // A path may contain spaces, in the name of an unknown field. So the end of the path is the first verb of an error.
+  // A path may contain spaces, in the name of an unknown field. So the end of the path is the first verb of
+  // an error.
   size_t end = std::string::npos;
   for (const char* verb : {" is ", " has ", " differs ", " and "}) end = std::min(end, error.what.find(verb));
   if (end == std::string::npos) return {"", error.what, line};

@@ -41,7 +41,8 @@ std::optional<policy::Problem> problem_of_ignored_config(const kube::Json& confi
                                                          const std::set<std::string>& drivers_of_devices,
                                                          const Drivers& drivers);
 
-/// Splits "PATH is ...", or another verb of such errors, into field and text. Without a verb the whole is the text.
+/// Splits "PATH is ...", or another verb of such errors, into field and text. Without a verb the whole is the
+/// text.
 policy::Problem problem_from(const Error& error, int line);
 
 }  // namespace sliced::webhook

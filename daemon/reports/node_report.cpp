@@ -142,7 +142,8 @@ Json json_of(const Counts& counts) {
     if (count != 0) out.set(cut_text(outcome), count);
   return out;
 }
-// The present name of an outcome: a report of an older daemon has "charged" (docs/design/renamed-interfaces.md).
+// The present name of an outcome: a report of an older daemon has "charged"
+// (docs/design/renamed-interfaces.md).
 std::string present_outcome(std::string_view outcome) {
   if (outcome == "charged") return std::string(name_of(policy::Outcome::kReserved));
   return cut(std::string(outcome), kReadBytesMax);
@@ -233,7 +234,8 @@ DeviceGroup group_of(const Json& json) {
   out.num_vfs = small_number_in(json, "numVFs");
   out.rdma = is_set_in(json, "rdma");
   out.named_otherwise = is_set_in(json, "namedOtherwise");
-  // The old names of both fields, which daemons of an older release write (docs/design/renamed-interfaces.md).
+  // The old names of both fields, which daemons of an older release write
+  // (docs/design/renamed-interfaces.md).
   if (out.disposition.empty()) out.disposition = cut(std::string(json.text("standing")), kReadBytesMax);
   const std::string_view key = json.find("verdicts") != nullptr ? "verdicts" : "said";
   for_each_item(json, key, [&](const Json& item) { out.verdicts.push_back(verdict_of(item)); });

@@ -185,7 +185,8 @@ Result<Unit> read_cluster_info(const Json& map, Kubeconfig& config) {
   return Unit{};
 }
 
-// Makes paths absolute in each entry of a list such as clusters: [{name: x, cluster: {...}}], and in a plugin.
+// Makes paths absolute in each entry of a list such as clusters: [{name: x, cluster: {...}}], and in a
+// plugin.
 void make_absolute(Json& document, std::string_view list, std::string_view inner,
                    std::initializer_list<std::string_view> keys, const std::string& directory) {
   const Json* found = document.find(list);

@@ -1,6 +1,7 @@
 #pragma once
-// Writes of status.devices of ResourceClaims by server-side apply (resource.k8s.io/v1, AllocatedDeviceStatus). Each writer has a field
-// manager of its own, and its apply removes the fields that it leaves out.
+// Writes of status.devices of ResourceClaims by server-side apply (resource.k8s.io/v1,
+// AllocatedDeviceStatus). Each writer has a field manager of its own, and its apply removes the fields that
+// it leaves out.
 #include <string>
 #include <string_view>
 
@@ -13,7 +14,8 @@ namespace sliced::kube {
 Json encode_status_device(std::string_view driver, std::string_view pool, std::string_view device,
                           std::string_view share_id);
 
-/// Returns the object to apply to the subresource `status`. With the uid the API server refuses it for a successor of the claim (409).
+/// Returns the object to apply to the subresource `status`. With the uid the API server refuses it for a
+/// successor of the claim (409).
 std::string encode_claim_devices(const std::string& namespace_, const std::string& name,
                                  const std::string& uid, Json::Array devices);
 

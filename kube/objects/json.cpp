@@ -183,7 +183,8 @@ class Reader {
     } else if (number.is_uint64()) {
       assign(out, Json(static_cast<double>(number.get_uint64())));
     } else {
-      // simdjson stores a number with more than 19 digits in a copy of the result, so that get_double() returns 0.
+      // simdjson stores a number with more than 19 digits in a copy of the result, so that get_double()
+      // returns 0.
       constexpr size_t kDigitsMax = 19;
       double value = number.get_double();
       if (token.size() > kDigitsMax) (void)std::from_chars(token.data(), token.data() + token.size(), value);

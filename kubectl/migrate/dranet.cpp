@@ -647,8 +647,8 @@ class DranetConverter {
     }
   }
 
-  // Reads the values of dranet's own chart (args.filter) and of AWS' aws-dranet (filter). Both charts omit an empty
-  // filter.
+  // Reads the values of dranet's own chart (args.filter) and of AWS' aws-dranet (filter). Both charts omit an
+  // empty filter.
   static void read_values(const Json& values, Daemon& daemon) {
     for (const Json* filter : {values.find({"args", "filter"}), values.find("filter")})
       if (filter != nullptr && filter->string() != nullptr && !filter->string()->empty())

@@ -125,7 +125,8 @@ class Reader {
                             "is this the output of kubectl describe? Give that of kubectl get -o yaml");
   }
 
-  // The device plugin's own option, of a DaemonSet or another object with a pod's template. Any file may have it.
+  // The device plugin's own option, of a DaemonSet or another object with a pod's template. Any file may have
+  // it.
   struct PluginPod {
     std::string who, prefix;
     migrate::Place place;
@@ -236,8 +237,8 @@ class Reader {
               "to them if other nodes have such devices");
   }
 
-  // A definition is carried over by its name alone, so a definition that is refused when a claim is prepared is
-  // reported here.
+  // A definition is carried over by its name alone, so a definition that is refused when a claim is prepared
+  // is reported here.
   void read_network(const kube::Json& document, const std::string& file) {
     const size_t before = out_.networks.size();
     migrate::read_network(document, file, out_.networks, out_.complaints);
@@ -413,9 +414,9 @@ class Reader {
     std::string text;              // of the warning
     migrate::Place place = {};
   };
-  // Returns the definition that an operator makes of the object, with the command that prints it as text. Both
-  // operators name it as the object, in the namespace of pods (api/v1 of sriov-network-operator, api/v1alpha1 of
-  // Mellanox/network-operator).
+  // Returns the definition that an operator makes of the object, with the command that prints it as text.
+  // Both operators name it as the object, in the namespace of pods (api/v1 of sriov-network-operator,
+  // api/v1alpha1 of Mellanox/network-operator).
   static std::optional<MissingNetwork> network_made_of(const kube::Json& document) {
     const std::string_view version = document.text("apiVersion"), kind = document.text("kind");
     const bool is_sriov = version.starts_with("sriovnetwork.openshift.io/") &&
@@ -444,8 +445,8 @@ class Reader {
     return text.find("SriovNetworkNodePolicy") != std::string::npos &&
            text.find("nicSelector") != std::string::npos;
   }
-  // Returns whether a policy generator of Red Hat ACM fills in SriovNetworkNodePolicy.yaml here (PolicyGenTemplate:
-  // fileName and spec; PolicyGenerator: path and patches).
+  // Returns whether a policy generator of Red Hat ACM fills in SriovNetworkNodePolicy.yaml here
+  // (PolicyGenTemplate: fileName and spec; PolicyGenerator: path and patches).
   static bool fills_node_policy(const kube::Json& value) {
     for (const auto& [file, content] : {std::pair("fileName", "spec"), std::pair("path", "patches")}) {
       const std::string_view path = value.text(file);

@@ -38,8 +38,8 @@ struct Made {
 
 /// Returns the objects in the order in which they are applied. A configuration with more resources than one
 /// SriovResourcePolicy can have becomes several policies, whose names sort in the order of evaluation.
-/// Adds a complaint for each part that cannot be converted, and those of `validate` for each object. After an error
-/// no object may be used.
+/// Adds a complaint for each part that cannot be converted, and those of `validate` for each object. After an
+/// error no object may be used.
 std::vector<Made> objects_of(const std::vector<Config>& configs, const Target& target,
                              Complaints& complaints);
 

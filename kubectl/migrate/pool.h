@@ -1,7 +1,7 @@
 #pragma once
 // The configuration of another driver or plugin for SR-IOV devices, in one form for all sources: resources in
-// order, and the devices of a host that each matches. The readers of this folder create it; objects.h converts
-// it, and plugin_rules.h computes the resources that the plugin offered.
+// order, and the devices of a host that each matches. The readers of this folder create it; objects.h
+// converts it, and plugin_rules.h computes the resources that the plugin offered.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -65,8 +65,8 @@ struct Nodes {
   kube::Json terms;  // {"nodeSelectorTerms": [...]}, validated; null: none
   bool is_all() const { return name.empty() && labels.empty() && terms.is_null(); }
   bool selects(const kube::NodeView& node) const { return lacks(node).empty(); }
-  /// Returns the unmet requirement, such as "requires label zone=a, which the node lacks", or "" if the node is
-  /// selected.
+  /// Returns the unmet requirement, such as "requires label zone=a, which the node lacks", or "" if the node
+  /// is selected.
   std::string lacks(const kube::NodeView& node) const;
   /// Returns true if no node can be selected by both: they differ in the name, or in the value of a label.
   bool is_disjoint(const Nodes& other) const;

@@ -232,7 +232,8 @@ std::string cells_of(std::string_view line, const std::vector<size_t>& columns, 
   return out + "</tr>\n";
 }
 
-// Converts the text of the command: its first line is the answer, its tables come last, the rest stays unchanged.
+// Converts the text of the command: its first line is the answer, its tables come last, the rest stays
+// unchanged.
 std::string html_of_why(std::string_view text) {
   std::string rest, tables;
   const size_t end = text.find('\n');

@@ -286,7 +286,8 @@ std::vector<Amount> amounts_of(const Scene& scene, const std::string& key) {
   return out;
 }
 
-// For changes that lower a requested capacity: the largest amount that is enough, while the other changes stay.
+// For changes that lower a requested capacity: the largest amount that is enough, while the other changes
+// stay.
 template <class FoundWith>
 void find_amounts(const Scene& scene, std::vector<Change>& changes, const FoundWith& found_with) {
   for (Change& change : changes) {
@@ -411,8 +412,8 @@ std::string guard_text(const Change& change, const std::string& whose) {
   return "guard selectors[" + std::to_string(change.index) + "] of " + whose +
          " against attributes that a device lacks, by has() or .? and orValue()";
 }
-// Returns the component that can offer devices of the class, as text: a policy, if the class selects one of sliced's
-// drivers.
+// Returns the component that can offer devices of the class, as text: a policy, if the class selects one of
+// sliced's drivers.
 std::string offerer(const Scene& scene, const std::string& device_class) {
   for (const std::string& selector : scene.classes.at(device_class).selectors)
     if (const std::string driver = compared_driver(selector);

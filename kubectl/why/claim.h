@@ -77,7 +77,8 @@ struct AllocatedDevice {
   std::string request, driver, pool, device;
   bool admin_access = false;
   bool is_share = false;  // has a shareID
-  /// Reason why the scheduler does not bind the pod yet, by binding conditions (KEP-5007): "condition d/Ready is not True: ..."; "" if none.
+  /// Reason why the scheduler does not bind the pod yet, by binding conditions (KEP-5007): "condition d/Ready
+  /// is not True: ..."; "" if none.
   std::string held;
   std::optional<std::map<std::string, kube::Quantity>> consumed;  // consumedCapacity
   bool operator==(const AllocatedDevice&) const = default;

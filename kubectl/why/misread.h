@@ -1,6 +1,6 @@
 #pragma once
-// Finds expressions that read a name which no device has, or name a driver that publishes none, while a similar
-// name exists.
+// Finds expressions that read a name which no device has, or name a driver that publishes none, while a
+// similar name exists.
 #include <map>
 #include <optional>
 #include <set>

@@ -116,7 +116,8 @@ std::vector<std::string> literals_of(const std::vector<std::string>& selectors) 
   return out;
 }
 
-// The attributes that selectors compare with a value, device.attributes["DRIVER"].NAME == VALUE: a policy of DRIVER can add them.
+// The attributes that selectors compare with a value, device.attributes["DRIVER"].NAME == VALUE: a policy of
+// DRIVER can add them.
 std::map<std::string, Json> compared_attributes(const std::vector<std::string>& selectors,
                                                 const std::string& driver) {
   std::map<std::string, Json> out;
@@ -808,7 +809,8 @@ class Advising {
     return out;
   }
 
-  // Ways to offer a device that the request may mean: which plugins it names, shared or not, with its attributes and capacities.
+  // Ways to offer a device that the request may mean: which plugins it names, shared or not, with its
+  // attributes and capacities.
   std::vector<Json::Object> exposures_of(const Wanted& wanted) const {
     std::vector<std::vector<std::string>> plugins = {{}};
     std::vector<std::string> named;

@@ -506,7 +506,8 @@ std::string pending_text(const Answer& answer) {
            ", and the scheduler then tries no other node";
   if (!answer.causes.empty() && is_nothing_matched(answer)) return answer.causes.front();
   if (std::string elsewhere = allocated_elsewhere_text(answer); !elsewhere.empty()) return elsewhere;
-  // Nodes that have the devices: by reason without the node's name, their number and the text of the first one.
+  // Nodes that have the devices: by reason without the node's name, their number and the text of the first
+  // one.
   std::map<std::string, std::pair<size_t, std::string>> reasons;
   const auto add_reason = [&](const NodeAnswer& node) {
     auto& reason = reasons[without_name(node.kept_away, node.name)];

@@ -110,8 +110,8 @@ bool is_progress(const PodEvent& event) {
   return !event.is_warning && std::ranges::find(kReasons, event.reason) != std::end(kReasons);
 }
 
-// Returns whether the pod starts in spite of the warning: the kubelet writes these for settings of the node or of
-// its DNS that it corrects or ignores (pkg/kubelet/network/dns, pkg/kubelet/kubelet.go).
+// Returns whether the pod starts in spite of the warning: the kubelet writes these for settings of the node
+// or of its DNS that it corrects or ignores (pkg/kubelet/network/dns, pkg/kubelet/kubelet.go).
 bool is_hint(const PodEvent& event) {
   constexpr std::string_view kReasons[] = {"MissingClusterDNS", "DNSConfigForming",
                                            "CheckLimitsForResolvConf", "InvalidDiskCapacity",

@@ -49,7 +49,8 @@ Result<Unit> check_edits(const Edits& edits, const std::string& field) {
   return Unit{};
 }
 
-// Stricter than check(), which also accepts specs of earlier versions. A VM launcher may read its environment by lines.
+// Stricter than check(), which also accepts specs of earlier versions. A VM launcher may read its environment
+// by lines.
 Result<Unit> check_names_of_env(const Spec& spec) {
   const auto is_printable = [](char c) { return c > ' ' && c < 0x7f; };
   const auto is_control = [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; };

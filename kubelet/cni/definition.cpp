@@ -187,8 +187,8 @@ class DefinitionReader {
     return Unit{};
   }
 
-  // The default of the plugin is VLAN 0. The kernel passes frames with a priority tag and without a VLAN to an interface of VLAN 0
-  // instead of the device.
+  // The default of the plugin is VLAN 0. The kernel passes frames with a priority tag and without a VLAN to
+  // an interface of VLAN 0 instead of the device.
   Result<Unit> check_vlan(const std::string& type, const Json& plugin) const {
     if (type != "vlan" || rules_.author != Author::kNamespaceUser) return Unit{};
     const Json* id = plugin.find("vlanId");

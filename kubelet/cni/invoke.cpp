@@ -63,8 +63,8 @@ class Chain final : public Run {
         return false;
     return true;
   }
-  // Returns the missing one of the plugin and its IPAM plugin; "" if both exist. host-device moves the interface before
-  // it runs its IPAM plugin, and its DEL begins with the IPAM plugin.
+  // Returns the missing one of the plugin and its IPAM plugin; "" if both exist. host-device moves the
+  // interface before it runs its IPAM plugin, and its DEL begins with the IPAM plugin.
   std::string missing_of(const PluginConfig& plugin) const {
     const kube::Json* ipam = plugin.config.find("ipam");
     for (const std::string_view type : {std::string_view(plugin.type), ipam ? ipam->text("type") : ""})

@@ -101,7 +101,8 @@ Result<Unit> add_plugins(const Json& config, Network& network) {
   return Unit{};
 }
 
-// Replaces the byte in an error of decode_json() by line and column, which an editor shows, and the text there.
+// Replaces the byte in an error of decode_json() by line and column, which an editor shows, and the text
+// there.
 Error json_mistake(std::string_view config, const Error& error) {
   constexpr std::string_view kStart = "not valid JSON: ", kByte = " at byte ";
   constexpr size_t kShownMax = 40;

@@ -314,8 +314,8 @@ Result<Json> macvlan_mode(const Json& given, const std::string& path, const Cont
   return wrong_value(path, given, "bridge, private or vepa: passthru takes a device that others have, too");
 }
 
-// All ipvlan interfaces of one parent have the mode of the last that was made (ipvlan_set_port_mode), so a shared parent has one
-// mode for all authors.
+// All ipvlan interfaces of one parent have the mode of the last that was made (ipvlan_set_port_mode), so a
+// shared parent has one mode for all authors.
 Result<Json> ipvlan_mode(const Json& given, const std::string& path, const Context& context) {
   if (!context.is_shared || !good_word<kIpvlanSharedModes>(given).is_null())
     return good_word<kIpvlanModes>(given);

@@ -32,7 +32,8 @@ std::string named(const cni::Attachment& attachment) {
 
 Result<Unit> check_record(const cni::Record& record) {
   if (auto good = cni::check(record.attachment); !good) return good;
-  // VfConfig refuses these; a checkpoint of an earlier release or of dra-driver-sriov may hold one. DEL still runs for such a record.
+  // VfConfig refuses these; a checkpoint of an earlier release or of dra-driver-sriov may hold one. DEL still
+  // runs for such a record.
   const std::string& name = record.attachment.interface;
   if (const std::string why = why_not_pod_interface(name); !why.empty())
     return Error{Errc::kInvalid, "ifName is " + in_quotes(name, 64) + ", " + why +
@@ -53,8 +54,8 @@ Namespace open_namespace(const std::string& path) {
           }};
 }
 
-// The path of an ended sandbox may lead to the host's namespace, as /proc/PID/ns/net of another process does: no
-// plugin runs there, and nothing is moved out of it.
+// The path of an ended sandbox may lead to the host's namespace, as /proc/PID/ns/net of another process does:
+// no plugin runs there, and nothing is moved out of it.
 bool is_there(const std::string& path, const std::function<bool(const std::string&)>& is_namespace) {
   const Namespace now = open_namespace(path);
   if (now && !check_pod_namespace(*now)) return false;

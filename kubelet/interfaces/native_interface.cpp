@@ -45,7 +45,8 @@ bool is_of_made_group(const HostLink& link) {
   return group != link.numbers.end() && group->second == kMadeLinkGroup;
 }
 
-// Opens the pod's network namespace. Refuses the host's: an interface "moved" there would be configured on the host.
+// Opens the pod's network namespace. Refuses the host's: an interface "moved" there would be configured on
+// the host.
 Result<reactor::Descriptor> open_pods(const std::string& path) {
   reactor::Descriptor pods(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!pods)
@@ -56,7 +57,8 @@ Result<reactor::Descriptor> open_pods(const std::string& path) {
   return pods;
 }
 
-// A function with several ports has several interfaces; before Linux 5.14 the kernel does not name the function.
+// A function with several ports has several interfaces; before Linux 5.14 the kernel does not name the
+// function.
 const HostLink* find_device(const std::vector<HostLink>& links, const NativeOrder& order,
                             const std::string& name) {
   const auto find = [&](const auto& is_it) -> const HostLink* {
@@ -117,8 +119,8 @@ class NativeAttaching {
   NativeAttaching(int pods, const NativeOrder& order, const NativeKernel& kernel)
       : pods_(pods), order_(order), network_(order.network), kernel_(kernel) {}
 
-  /// The name was read at prepare. A function that is created or bound again gets the next free name, and another function may
-  /// have the old one.
+  /// The name was read at prepare. A function that is created or bound again gets the next free name, and
+  /// another function may have the old one.
   Result<Unit> check_rdma() const {
     if (network_.rdma.empty() || order_.hardware().empty()) return Unit{};
     return check_owner("RDMA device", order_.rdma_device, kernel_.rdma.function_of(order_.rdma_device));
@@ -211,7 +213,8 @@ class NativeAttaching {
     if (auto up = change(pods_, ifindex, {.up = true}, "up"); !up)
       return std::move(up.error()).in("set the interface up");
     if (auto added = add_addresses(ifindex); !added) return added;
-    // Routes without a gateway come first, because the kernel requires a route to the gateway of each other one.
+    // Routes without a gateway come first, because the kernel requires a route to the gateway of each other
+    // one.
     for (const bool has_gateway : {false, true})
       for (const NativeRoute& route : network_.routes)
         if (route.gateway.empty() != has_gateway)
@@ -280,7 +283,8 @@ class NativeAttaching {
     return change(kOwnNamespace, link.ifindex, {.name = order_.interface, .to_namespace = pods_}, "move");
   }
 
-  // The kernel moves some interfaces never (those of bridges and bonds), and drivers refuse values: then the host has its interface as before.
+  // The kernel moves some interfaces never (those of bridges and bonds), and drivers refuse values: then the
+  // host has its interface as before.
   void restore_on_host(const HostLink& before) const {
     const auto now = link_in(kOwnNamespace, before.ifindex);
     if (!now || now->parent != before.parent || now->kind != before.kind) return;
@@ -375,7 +379,8 @@ class NativeAttaching {
     return network_.waits_for_dad() ? wait_for_dad(ifindex) : Unit{};
   }
 
-  // The kernel waits up to router_solicitation_delay, and retrans_time_ms for each of dad_transmits (addrconf_dad_kick()).
+  // The kernel waits up to router_solicitation_delay, and retrans_time_ms for each of dad_transmits
+  // (addrconf_dad_kick()).
   Result<Unit> wait_for_dad(int ifindex) const {
     constexpr Millis kPollEach{5}, kTail{100};
     const auto ends = std::chrono::steady_clock::now() + Millis{order_.time_ms} - kTail;

@@ -17,8 +17,8 @@ bool is_pod_of(const PreparedClaim& claim, const std::string& uid) {
                                      [&](const ReservingPod& pod) { return pod.uid == uid; });
 }
 
-// Names of a claim's CDI devices begin with its uid (plan.cpp, device_name()). A record that was begun, or that was
-// recalled from CDI specs, counts as well.
+// Names of a claim's CDI devices begin with its uid (plan.cpp, device_name()). A record that was begun, or
+// that was recalled from CDI specs, counts as well.
 bool has_device_of(const PreparedClaim& claim, const std::vector<std::string>& cdi_devices) {
   const std::string start = cdi_kind(claim.driver) + "=" + claim.uid + "-";
   return std::any_of(cdi_devices.begin(), cdi_devices.end(),
@@ -49,8 +49,8 @@ void RunningSandboxes::create(const nri::PodSandbox& pod, const nri::Container& 
     if (std::find(devices.begin(), devices.end(), name) == devices.end()) devices.push_back(name);
 }
 
-// A sandbox that has ended is listed until it is removed, without a network namespace; so is one in the host's network,
-// which runs as long as one of its containers does.
+// A sandbox that has ended is listed until it is removed, without a network namespace; so is one in the
+// host's network, which runs as long as one of its containers does.
 void RunningSandboxes::replace(const std::vector<nri::PodSandbox>& pods,
                                const std::vector<nri::Container>& containers) {
   sandboxes_.clear();

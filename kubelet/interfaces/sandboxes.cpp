@@ -31,7 +31,8 @@ std::set<std::string> pods_of(const PreparedClaims& prepared) {
   return out;
 }
 
-// The sandbox's id names a file, the pod's uid and name are kept in the checkpoint: checked before anything is kept.
+// The sandbox's id names a file, the pod's uid and name are kept in the checkpoint: checked before anything
+// is kept.
 Result<Unit> check(const nri::PodSandbox& pod) {
   constexpr size_t kNameMax = 253;
   const auto invalid = [&](const char* field, const std::string& value, const char* expected) {

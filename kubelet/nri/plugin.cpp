@@ -19,12 +19,14 @@ constexpr std::string_view kNriVersion = "v0.12.3";  // the version of api.proto
 constexpr Millis kRegistrationTimeout{5'000};  // the runtime's own default
 constexpr size_t kUnsentMax = 1u << 20;        // answers are small: a runtime with more unread data does not
                                                // respond
-// Memory limit of all parts of a Synchronize: a node with 500 pods and 2,000 containers needs less than 2 MiB.
+// Memory limit of all parts of a Synchronize: a node with 500 pods and 2,000 containers needs less than 2
+// MiB.
 constexpr size_t kSynchronizeBytesMax = 48u << 20;
 // Limit per connection of frames that are neither calls nor answers. An occasional late answer is one.
 constexpr size_t kIgnoredFramesMax = 1024;
 
-// Pods with interfaces wait while the connection is down, so retries are more frequent than to a shared server.
+// Pods with interfaces wait while the connection is down, so retries are more frequent than to a shared
+// server.
 constexpr reactor::BackoffPolicy kReconnect{.initial = Millis{100},
                                             .factor = 2.0,
                                             .cap = Millis{5'000},

@@ -31,8 +31,8 @@ bool is_infiniband(DranetFacts f) {
   return f.device.netdev && text_of_link_type(f.device.netdev->link_type) == "infiniband";
 }
 
-// IFLA_INFO_KIND, and "device" of an interface without a kind (github.com/vishvananda/netlink, GenericLink and Device). The kind of other
-// links (dummy, veth) is not in the inventory.
+// IFLA_INFO_KIND, and "device" of an interface without a kind (github.com/vishvananda/netlink, GenericLink
+// and Device). The kind of other links (dummy, veth) is not in the inventory.
 DranetValue link_kind(DranetFacts f) {
   if (!has_interface(f)) return std::nullopt;
   switch (f.device.type) {

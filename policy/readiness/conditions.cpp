@@ -131,7 +131,8 @@ Finding carrier(const Subject& subject) {
   const std::string interface =
       "interface " + escaped(netdev.name) + (owner == &device ? "" : ", the PF of " + named(device) + ",");
   if (netdev.oper_state.empty()) return not_met("the link state of " + interface + " is not known");
-  // Drivers without carrier detection leave "unknown"; an interface that is set down reads "down" (net/core/net-sysfs.c).
+  // Drivers without carrier detection leave "unknown"; an interface that is set down reads "down"
+  // (net/core/net-sysfs.c).
   if (netdev.oper_state == "up" || netdev.oper_state == "unknown") return met();
   if (netdev.is_up == false)
     return not_met(interface + " is set down (ip link set " + escaped(netdev.name) + " up)");

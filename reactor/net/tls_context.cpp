@@ -203,7 +203,8 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::make_server(const TlsServe
   return std::shared_ptr<const TlsContext>(std::move(context));
 }
 
-// Chooses our most preferred protocol that the client offers. Without one the handshake fails (RFC 7301 section 3.2).
+// Chooses our most preferred protocol that the client offers. Without one the handshake fails (RFC 7301
+// section 3.2).
 int TlsContext::choose_protocol(ssl_st*, const unsigned char** chosen, unsigned char* size,
                                 const unsigned char* offered, unsigned offered_size, void* context) noexcept {
   const std::string& ours = static_cast<const TlsContext*>(context)->alpn_;

@@ -14,9 +14,10 @@
 
 namespace sliced::configured {
 
-/// Returns why the file is not a signal, for people; "" if it is one. text: the content, or a failed read, which
-/// is not a signal. White space at both ends is ignored; zero bytes are not a signal: a crash may leave them in a
-/// file that contained another boot's id. boot_id: "" if unknown; then only an empty file is a signal.
+/// Returns why the file is not a signal, for people; "" if it is one. text: the content, or a failed read,
+/// which is not a signal. White space at both ends is ignored; zero bytes are not a signal: a crash may leave
+/// them in a file that contained another boot's id. boot_id: "" if unknown; then only an empty file is a
+/// signal.
 std::string fault_of_file(const Result<std::string>& text, std::string_view boot_id);
 
 struct FileSignPorts {
