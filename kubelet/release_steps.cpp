@@ -72,7 +72,7 @@ std::span<const PrepareStep> ClaimPreparer::release_steps() {
   return kSteps;
 }
 
-// A prepare that is given up has not reached any sandbox. A prepare that releases its earlier record first
+// A prepare that is abandoned has not reached any sandbox. A prepare that releases its earlier record first
 // (Task::next) is checked like an unprepare.
 void ClaimPreparer::check_unused(Task& task) {
   const bool is_given_up = task.is_prepare && !task.next;

@@ -123,7 +123,7 @@ void Election::on_failure(const kube::Failure& failure) {
   look_after(kLookEvery + Millis{static_cast<int64_t>(500 * ports_.random())});
 }
 
-// Other processes may take it kDuration after the last successful write, so it is given up earlier.
+// Other processes may take it kDuration after the last successful write, so this process releases it earlier.
 void Election::check_deadline() {
   deadline_ = ports_.scheduler.after(renewed_at_ + kGiveUpAfter - ports_.scheduler.now(), [this] {
     call_.reset();

@@ -33,7 +33,7 @@ struct HostSteps {
   /// Returns whether no interface of that function can be in a network namespace other than the host's
   /// (kubelet/node_host.h, is_back()). Null: never.
   std::function<bool(const std::string& pci)> is_back = {};
-  /// is_network_namespace() (kubelet/network_namespace.h): a file that is none counts as a namespace that is
+  /// is_network_namespace() (kubelet/network_namespace.h): another file counts as a namespace that is
   /// gone. Null: every existing file is one.
   std::function<bool(const std::string& path)> is_namespace = {};
   /// Completes a record before ADD, and protects the host's settings (kubelet/interfaces/host_interface.h):

@@ -1,6 +1,6 @@
 #pragma once
-// A call that never comes back, as of a thread that hangs or a process that is killed: what it has begun stays begun. An exception
-// unwinds through the product, which catches none, and cleans up what the call has in hand.
+// A call that never returns, as of a thread that hangs or a process that is killed: its effects stay incomplete. An
+// exception unwinds through the product, which catches none, and destroys the objects of the call.
 #include <cstdint>
 #include <utility>
 

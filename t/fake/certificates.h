@@ -22,7 +22,7 @@ struct CertificateSpec {
   long ends_in_seconds = 3600;
 };
 
-/// A certificate with its key, and what it can sign.
+/// A certificate with its key, which can sign others.
 class Identity {
  public:
   /// A certificate authority that signs itself.

@@ -108,7 +108,7 @@ Json sorted(Json value) {
   return value;
 }
 
-/// Equal apart from what the server itself stamps, and from the order of members.
+/// Equal except for the fields that the server sets, and for the order of members.
 bool same_content(Json a, Json b) {
   for (Json* object : {&a, &b})
     for (std::string_view key : {"resourceVersion", "generation", "managedFields"})
@@ -154,7 +154,7 @@ Json merged(Json into, const Json& patch) {
   return into;
 }
 
-// What stands in the list stays, but for those of a type that is named anew.
+// Existing elements of the list stay, except those whose type is given again.
 Json applied_conditions(const Json* stored, const Json::Array& conditions) {
   Json::Array out = stored == nullptr || stored->array() == nullptr ? Json::Array() : *stored->array();
   for (const Json& one : conditions) {
@@ -359,7 +359,7 @@ void FakeCluster::for_each(const Resource& resource, const std::function<void(co
     visit(at->second);
 }
 
-// What was, by undoing what history still has.
+// Computes the former state by undoing the changes that the history still has.
 std::map<FakeCluster::Key, Json> FakeCluster::objects_at(const Resource& resource, int64_t version) const {
   std::map<Key, Json> held;
   for (const auto& [key, object] : objects_)

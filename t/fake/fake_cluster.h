@@ -32,8 +32,8 @@ using kube::kSriovResourcePolicies;
 /// One request as the server saw it.
 struct Request {
   uint64_t id = 0;
-  /// list watch get create update delete apply patch discover schema version. A patch is a merge; what an apply
-  /// does says applies_status.
+  /// list watch get create update delete apply patch discover schema version. A patch is a merge;
+  /// applies_status determines the effect of an apply.
   std::string verb;
   std::string group, version, plural, namespace_, name;
   std::string field_selector, resource_version;
@@ -71,7 +71,7 @@ class FakeCluster final : public kube::Cluster {
   /// tells.
   std::optional<kube::Json> lose(const kube::Resource& resource, std::string_view name,
                                  std::string_view namespace_ = "");
-  /// As a DELETE does: what has finalizers stays, with a deletionTimestamp.
+  /// As DELETE: an object with finalizers stays, with a deletionTimestamp.
   void remove_or_terminate(const kube::Resource& resource, kube::Json object);
   /// As the kubelet does at its start: everything of the kind that has this value at the field path.
   size_t remove_where(const kube::Resource& resource, std::string_view field_selector);
@@ -108,7 +108,7 @@ class FakeCluster final : public kube::Cluster {
 
   enum class Network {
     kUp,
-    kRefused,    // every call fails at once, open watches break
+    kRefused,    // every call fails immediately, open watches break
     kBlackHole,  // nothing is answered; watches that were open stay dead even when the network is back
   };
   void set_network(Network network);
@@ -117,7 +117,7 @@ class FakeCluster final : public kube::Cluster {
   void allow(std::string_view plural) { denied_.erase(std::string(plural)); }
   /// Asked before anything else; a Failure is the answer and nothing happens.
   std::function<std::optional<kube::Failure>(const Request&)> on_request;
-  /// Admission of creates and updates: may refuse, or change what will be stored (a dropped field, a
+  /// Admission of creates and updates: may refuse, or change the object that will be stored (a dropped field, a
   /// default).
   std::function<std::optional<kube::Failure>(const Request&, kube::Json& object)> on_admit;
   /// An update or a delete, not a dry run, whose preconditions hold: what it is about to replace or to

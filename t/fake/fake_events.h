@@ -1,5 +1,5 @@
 #pragma once
-// A source of host events that says what the test says.
+// A source of host events that the test emits.
 #include <string>
 #include <utility>
 

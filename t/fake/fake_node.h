@@ -1,6 +1,6 @@
 #pragma once
 // A node as the kubelet plugin sees it, in memory: drivers, groups, CDI specs, the checkpoint. It outlives who
-// uses it, as a node does a daemon; each step can fail, and says that it was done.
+// uses it, as a node does a daemon; each step can fail, and is recorded.
 #include <functional>
 #include <map>
 #include <memory>
@@ -26,7 +26,7 @@ struct FakeNode {
     bool has_interface = true;                       // while a driver has it that makes one
   };
   std::map<std::string, Function> functions;  // by PCI address
-  std::string chosen_driver = "igbvf";        // by the kernel, where nobody says which
+  std::string chosen_driver = "igbvf";        // by the kernel, if no driver is given
   std::string unloaded_driver;                // "" all are there
   std::map<std::pair<std::string, std::string>, cdi::Spec> specs;
   std::map<std::string, std::string> infos;
@@ -37,9 +37,9 @@ struct FakeNode {
   size_t checkpoint_writes = 0,
          applications = 0;               // calls of write_checkpoint() and apply() that were not killed
   size_t unreadable_times = 0;           // the checkpoint, from now on
-  std::optional<std::string> user = "";  // who may use what is prepared; nullopt: it cannot be seen
+  std::optional<std::string> user = "";  // the user that may use prepared devices; nullopt: unknown
   std::vector<std::string> steps;        // "bind 0000:03:00.2"
-  /// Asked before each step; an Error is what becomes of it.
+  /// Called before each step; an Error is the step's result.
   std::function<std::optional<Error>(const std::string& step)> on_step;
 
   std::optional<Error> step(const std::string& name) {

@@ -19,10 +19,10 @@ class WireEnd {
  public:
   std::string sent;       // by the code under test; a test may consume it
   bool is_gone = false;   // it has let go of the connection
-  bool is_ended = false;  // it has said that it will send no more
+  bool is_ended = false;  // it has closed its sending side
   bool is_held = false;   // it does not read now
-  std::string protocol;   // what TLS has agreed to, if there were TLS
-  /// Set: the other side takes nothing; what is written meanwhile is unsent.
+  std::string protocol;   // the protocol that TLS would have negotiated
+  /// Set: the other side reads nothing; bytes that are written meanwhile stay unsent.
   bool is_stuck = false;
   size_t unsent = 0;
 
@@ -75,7 +75,7 @@ class FakeWire final : public reactor::net::ByteStream {
   const std::shared_ptr<WireEnd> end_;
 };
 
-/// Dials that succeed after `takes`, unless `refusal` says otherwise; every wire, in order.
+/// Dials that succeed after `takes`, unless `refusal` is set; every wire, in order.
 class FakeDials {
  public:
   explicit FakeDials(FakeScheduler& scheduler) : scheduler_(scheduler) {}

@@ -1,5 +1,5 @@
 #pragma once
-// A cluster in front of another: everything goes on to the one behind. Tests override what they change.
+// A cluster that forwards every call to another one. Tests override the calls that they change.
 #include <cstdint>
 #include <functional>
 #include <string>

@@ -102,7 +102,7 @@ class ClientFrames {
   ClientFrames(const ClientFrames&) = delete;
   ClientFrames& operator=(const ClientFrames&) = delete;
 
-  /// Takes the bytes; what is not a whole frame stays for the next call.
+  /// Takes the bytes; an incomplete frame stays for the next call.
   void read(std::string& bytes) {
     pending_ += std::exchange(bytes, {});
     if (!has_preface) {

@@ -1,5 +1,5 @@
 #pragma once
-// Keeps log lines for tests that judge what is said, and how often.
+// Keeps log lines for tests that check the lines and their number.
 #include <string>
 #include <vector>
 

@@ -44,7 +44,7 @@ class TcpServer {
     std::string received;     // all plain bytes so far; a test may consume it
     bool peer_ended = false;  // the client closed its half (TLS: close_notify or a bare end)
     bool handshake_done = false;
-    std::string sni;  // what the client asked for
+    std::string sni;  // the name that the client requested
     std::string client_common_name;
     std::string trouble;  // why TLS or the socket failed
 
@@ -59,7 +59,7 @@ class TcpServer {
     void close() { end_ = End::kProper, pump(); }
     /// The end of the stream after everything was sent, without close_notify.
     void cut() { end_ = End::kCut, pump(); }
-    /// At once, with a reset (RST); what is unsent is lost.
+    /// Closes immediately, with a reset (RST); unsent bytes are lost.
     void reset() {
       const linger now{1, 0};
       setsockopt(fd_, SOL_SOCKET, SO_LINGER, &now, sizeof now);

@@ -112,7 +112,7 @@ TEST(CelSteps, EndEvaluationsOfExtremeCost) {
       with_long_texts("lists.range(40000).exists(i, !q.isSorted())"),
       with_long_texts("q.sortBy(e, e) == []"),
       with_long_texts("q.transformMap(i, e, e) == q.transformMap(i, e, e + '')"),
-      // Patterns that are made at run time, and what searches with them.
+      // Patterns that are compiled at run time, and searches with them.
       "lists.range(40000).exists(i, 'a'.matches('\\\\pL' + string(i)))",
       "lists.range(40000).exists(i, 'a'.matches('.{1000}' + string(i)))",
       "lists.range(40000).exists(i, 'a'.matches('(?i)[^\\\\PL\\\\PN]' + string(i)))",
@@ -121,7 +121,7 @@ TEST(CelSteps, EndEvaluationsOfExtremeCost) {
       "lists.range(40000).exists(i, '" + repeated("abaab", 20) + "'.findAll('a|[ab]{40}c') == [])",
       "lists.range(40000).exists(i, '" + repeated("abaab", 20) +
           "'.find('[ab]*a[ab]{10}' + string(i)) == 'c')",
-      // Errors have texts, also where nobody reads them.
+      // Errors have texts, even if none is read.
       "lists.range(40000).exists(i, isCIDR('" + repeated("\\u0001", 300) + "' + string(i)))",
       "lists.range(40000).exists(i, ip('" + repeated("\\u0001", 300) + "' + string(i)) == ip('::'))",
       // Nothing but nodes that cost nothing.
@@ -203,7 +203,7 @@ TEST(CelMemory, KeepsOnlyNodesThatEvaluationsVisit) {
   for (const Node* arg : program->root().args()) EXPECT_TRUE(arg->args().empty());
 }
 
-// Red when what a program holds is guessed, and more than is counted for it.
+// Red when a program holds more memory than is counted for it.
 TEST(CelMemory, CoversAllMemoryOfAProgram) {
   const std::string rows[] = {
       "true",
@@ -234,7 +234,7 @@ TEST(CelMemory, CoversAllMemoryOfAProgram) {
   for (const std::string& row : rows) {
     const Environment& environment =
         row.find("device.") == std::string::npos ? language() : selector_environment();
-    taken(row, environment);  // Makes what all programs share.
+    taken(row, environment);  // Creates the objects that all programs share.
     const ptrdiff_t before = fixture::held_bytes();
     const auto program = Program::compile(row, environment);
     ASSERT_TRUE(program) << row.substr(0, 80) << program.error().what;
@@ -304,7 +304,7 @@ TEST(CelSteps, TypesThatShareTheirPartsAreBounded) {
     EXPECT_NE(it.error.find("more than 1000 parts"), std::string::npos) << end << ": " << it.error;
     EXPECT_LT(it.error.size(), 200u);
   }
-  // What somebody may write has a few.
+  // Expressions of users have a few.
   EXPECT_EQ(taken("{'a': {1: {'b': [{'c': {'d': 1}}]}}} == {}", selector_environment()).error, "");
 }
 
@@ -329,7 +329,7 @@ Taken taken_by_worker(const std::string& expression) {
   return job.taken;
 }
 
-// Ends the process when a stack is too small for what 300 bytes can ask for.
+// Ends the process when a stack is too small for an expression of 300 bytes.
 TEST(CelSteps, NestingFitsTheStackOfAWorker) {
   const std::string leaf = "device.driver == 'x'";
   const struct {
@@ -368,7 +368,7 @@ TEST(CelSteps, NestingFitsTheStackOfAWorker) {
   EXPECT_NE(it.error.find("nested too deep"), std::string::npos) << it.error;
 }
 
-// Compiling has steps of its own: what is beyond is refused, before it is done.
+// Compiling has its own limit of steps: work beyond it is refused before it is done.
 TEST(CelSteps, BoundCompilation) {
   std::string folded, patterns, dots;
   for (int i = 0; i < 250; ++i) {

@@ -35,7 +35,7 @@ TEST(Commands, EveryDescribedCommandIsImplementedInItsPrograms) {
   }
 }
 
-// Red when a script is told that an edit changes nothing though nobody knows what an object says.
+// Red when the output claims that an edit changes nothing although an object could not be read.
 TEST(Commands, AnUnreadableFileIsNotReportedAsAnEditWithoutEffect) {
   fixture::SysfsTree files;
   files.write(

@@ -18,7 +18,7 @@ std::string state_of(const std::string& node) {
 
 struct DriftOf : testing::Test {
   DriftOf() { host.load(std::string(SLICED_EXAMPLES) + "/reference-node/host.txt"); }
-  // The exit status; what was said is in `said`.
+  // Returns the exit status; the output is in `said`.
   int asked(const std::string& states) {
     config::Options options;
     options.command = config::Command::kDrift;
@@ -60,7 +60,7 @@ TEST_F(DriftOf, FindsItsOwnStatusAmongOthers) {
   EXPECT_EQ(said, "");
 }
 
-// Red when the fields are as they are wanted, and nothing is said of an operator that could not configure the node.
+// Red when all fields are as required, and the output omits that the operator could not configure the node.
 TEST_F(DriftOf, StartsWithTheStatusOfTheOperator) {
   const std::pair<const char*, const char*> rows[] = {
       {"{syncStatus: Failed, lastSyncError: 'failed to configure GUID of VF 2'}",
@@ -77,7 +77,7 @@ TEST_F(DriftOf, StartsWithTheStatusOfTheOperator) {
   }
 }
 
-// Red when "in sync" is said of a host by another one's state, and nobody hears of it.
+// Red when a host is reported as in sync by the state of another one, without a message.
 TEST_F(DriftOf, ReportsTheOnlyStatusOfAnotherNode) {
   EXPECT_EQ(asked(state_of("there")), daemon::kExitSame);
   EXPECT_NE(said.find("the SriovNetworkNodeState is of \"there\", and compared with this host, here"),

@@ -1,4 +1,4 @@
-// What `explain NAME` says, and of which device.
+// The output of `explain NAME`, and the device that it describes.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -23,7 +23,7 @@ struct LocalDoor : testing::Test {
   std::string root;
 };
 
-// As in the directory of a machine on which daemons of thousands of nodes have run: nobody removes a lock.
+// As in the directory of a machine on which daemons of thousands of nodes have run: locks are never removed.
 TEST_F(LocalDoor, FindsTheSocketAmongThousandsOfLocks) {
   for (int i = 0; i < 5'000; ++i) std::ofstream(root + "/d.example_node-" + std::to_string(i) + ".lock");
   for (const char* name : {"/status.sock", "/status-uid.sock"}) std::ofstream(root + name);

@@ -95,7 +95,7 @@ TEST(MatchEntries, EvaluatesEntriesLikeTheScheduler) {
   EXPECT_EQ(on_slices("device.driver == \"b.example\"").count(Is::kTrue), 1u);
 }
 
-// Red when an expression may take its limit anew for each device: ten thousand of them are minutes.
+// Red when an expression may use its limit again for each device: ten thousand of them take minutes.
 TEST(Matches, ShareABudgetOverAllDevices) {
   hotplug::Inventory host;
   for (int i = 0; i < 10'000; ++i) {

@@ -37,7 +37,7 @@ constexpr const char* kPolicy =
     "metadata: {name: a, namespace: dra-driver-sriov}\n"
     "spec: {configs: [{resourceFilters: [{pfPciAddresses: ['0000:03:00.0'], drivers: [mlx5_core]}]}]}\n";
 
-// A pod has the VF, which is bound to vfio-pci; a claim was prepared for it, and the record says so.
+// A pod has the VF, which is bound to vfio-pci; the record contains the claim that was prepared for it.
 struct PreparedFactsTest : testing::Test {
   PreparedFactsTest() {
     host.load(std::string(SLICED_EXAMPLES) + "/reference-node/host.txt");
@@ -357,7 +357,7 @@ TEST_F(PreparedFactsTest, ExplainReportsAnUnknownOriginalMac) {
   ASSERT_EQ(run(explain, config::Command::kExplain, {"0000:03:00.3"}), daemon::kExitSame) << err;
   EXPECT_EQ(out.find("originalMAC"), std::string::npos) << out;
 
-  one.boot_id = "another";  // VFs are made anew by each boot
+  one.boot_id = "another";  // each boot creates VFs again
   keep(one);
   ASSERT_EQ(run(explain, config::Command::kExplain, {kVf}), daemon::kExitSame) << err;
   EXPECT_EQ(out.find("originalMAC"), std::string::npos) << out;

@@ -77,7 +77,7 @@ TEST_F(WriteWholeTest, KeepsTheFormerFileAfterAFailure) {
   EXPECT_EQ(write_whole(path("no/such"), large).error().what, "No such file or directory");
 }
 
-// Red when a path decides, and not what it leads to: what was longer before keeps its end.
+// Red when the path decides instead of the file to which it leads: the end of a longer file would stay.
 TEST_F(WriteWholeTest, ReplacesAFileUnderEachOfItsPaths) {
   const std::string roundabout = "/proc/self/root" + path("a");
   ASSERT_TRUE(write_whole(path("a"), "longer before"));
@@ -98,7 +98,7 @@ TEST_F(WriteWholeTest, KeepsADanglingLink) {
   EXPECT_TRUE(std::filesystem::is_symlink(path("circle")));
 }
 
-// Whoever has opened it may have written to it before, and goes on after.
+// A process that has opened it may have written to it before, and continues afterwards.
 TEST_F(WriteWholeTest, WritesAnOpenFileInPlace) {
   const reactor::Descriptor file(::open(path("a").c_str(), O_WRONLY | O_CREAT, 0600));
   ASSERT_EQ(::write(file.get(), "before ", 7), 7);

@@ -1,5 +1,5 @@
-// The reference node from its files to what would be published: host, policies and slices are those of
-// config/examples/reference-node/ and docs/, so that what users read there is what they get.
+// The reference node from its files to the slices: host, policies and slices are those of
+// config/examples/reference-node/ and docs/, so that the documented output is the real one.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -117,7 +117,7 @@ TEST_F(ReferenceNode, PublishesSixteenEntriesInFiveSlices) {
   EXPECT_EQ(pools, whole);
 }
 
-// Red when a device that is not to be touched is offered, or nobody can find out why it is not.
+// Red when a device that must not be used is offered, or no output has the reason that it is not offered.
 TEST_F(ReferenceNode, EveryHiddenDeviceNamesItsRule) {
   const std::map<std::string, std::string> rules = {{"eno1", "exclude-management"},
                                                     {"br-int", "exclude-cluster-cni"},

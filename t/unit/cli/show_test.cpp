@@ -26,8 +26,8 @@ kube::ResourceSlice slice(const std::string& name, int64_t slots, int64_t macvla
   return out;
 }
 
-// Red when somebody who looks at the difference before it is published does not see what changes: a capacity,
-// or a counter that decides what may be allocated together.
+// Red when the difference that is shown before publishing omits a change: a capacity, or a counter that
+// determines which devices may be allocated together.
 TEST(Show, TheDifferenceNamesEveryValueThatChanges) {
   const publishers::ObservedSlices observed = {{"a", slice("a", 9, 0, "")},
                                                {"b", slice("b", 0, 64, "legacy")}};

@@ -139,7 +139,7 @@ FoundSlices of_text(const std::string& text) {
   return found;
 }
 
-// Red when what kubectl prints, as JSON or YAML, a List or documents, is not read.
+// Red when the output of kubectl (JSON or YAML, a List or documents) is not read.
 TEST(SlicesOfText, ReadsEveryForm) {
   const std::string a = slice_text("a", "x.example", "1"), b = slice_text("b", "x.example", "1");
   const std::string yaml =

@@ -1,4 +1,4 @@
-// What is said of a node is said of its snapshot elsewhere.
+// Commands print the same for a node and for its snapshot on another machine.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -71,7 +71,7 @@ struct SnapshotOfNode : testing::Test {
     return elsewhere;
   }
 
-  // What was planned becomes what is published.
+  // The planned slices become the published ones.
   void publish() {
     const Answer slices = planned(there);
     ASSERT_EQ(slices.status, daemon::kExitChanges);
@@ -165,7 +165,7 @@ TEST_F(SnapshotOfNode, IsNeverReadable) {
   EXPECT_EQ(of_it.text, before.text);
 }
 
-// Red when an object that nobody can read takes its neighbours with it.
+// Red when an unreadable object causes the loss of its neighbours.
 TEST_F(SnapshotOfNode, AnObjectThatIsTooDeepOrTooLongDoesNotAffectOthers) {
   const config::Options elsewhere = taken(/*raw=*/true);
   const Answer before = planned(elsewhere);

@@ -60,7 +60,7 @@ TEST(Load, DefaultsOfRun) {
   EXPECT_EQ(loaded.options.sriov_driver_name, "sriovnetwork.k8snetworkplumbingwg.io");
 }
 
-// Red when an administrator who types an old command line is not told where the command is now.
+// Red when the error for an old command line does not name the present command.
 TEST(Load, NamesTheProgramAndPackageOfAForeignCommand) {
   const struct {
     Program program;
@@ -305,7 +305,7 @@ TEST(Load, Problems) {
   for (const auto& row : rows) EXPECT_EQ(World{}.load(row.arguments).problems, row.problems) << row.why;
 }
 
-// Red when the plugin of kubectl wants to be told which cluster kubectl uses.
+// Red when the plugin of kubectl requires an option for the cluster that kubectl uses.
 TEST(Load, ValidateOfThePluginTakesKubectlsCluster) {
   for (const Words& words :
        {Words{"validate"}, Words{"validate", "--cluster"}, Words{"validate", "--context", "c"}}) {
@@ -332,7 +332,7 @@ TEST(Load, TheNodeOfDevicesIsAnArgument) {
             Words{});
 }
 
-// Red when who mistypes a sign is told of the pod that another one would need.
+// Red when the error for a mistyped option describes the pod that another option requires.
 TEST(Load, ReportsAnInvalidSignalOnce) {
   EXPECT_EQ(
       World{}.load({"wait-for-config", "--for", "anotation"}).problems,
@@ -345,7 +345,7 @@ TEST(Load, ReportsAnInvalidSignalOnce) {
     EXPECT_EQ(World{}.load(line).problems.size(), 1u) << "the pod is not named";
 }
 
-// Red when the page is to follow what can be read once.
+// Red when the page accepts a source that can be read only once.
 TEST(Load, ThePageFollowsAFile) {
   World world;
   world.environment["HOME"] = "/h";

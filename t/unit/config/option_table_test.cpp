@@ -143,7 +143,7 @@ TEST(OptionTable, ValuesReadBackAsTheyArePrinted) {
   EXPECT_EQ(covered.size(), option_table().size()) << "an option has no row here";
 }
 
-// The file of texts (t/golden/unit_config) has what each of these gives.
+// The golden file (t/golden/unit_config) contains the text of each of these.
 TEST(OptionTable, RefusalsNameAValidValue) {
   const std::string one_more_than_a_name_has(254, 'a'), one_more_than_a_label_has(64, 'a'),
       one_more_than_a_uid_has(65, 'a');

@@ -15,7 +15,7 @@ inline std::string shown(int64_t value) { return std::to_string(value); }
 inline std::string shown(uint64_t value) { return std::to_string(value) + "u"; }
 inline std::string shown(double value) { return double_text(value); }
 
-/// The value's text, or "error: " and what is wrong.
+/// The value's text, or "error: " and the error's text.
 template <class T>
 std::string shown(const Result<T>& result) {
   return result ? shown(*result) : "error: " + result.error().what;

@@ -7,7 +7,7 @@ namespace {
 
 std::string many(size_t times) { return std::string(times, 'a'); }
 
-// How many rules a text breaks is what Kubernetes counts, so that size() and hasValue() agree.
+// The number of violated rules is the one that Kubernetes counts, so that size() and hasValue() agree.
 TEST(CelNamedFormat, CountsProblemsLikeUpstream) {
   const struct {
     const char* format;

@@ -65,7 +65,7 @@ TEST(CelText, Searching) {
   EXPECT_EQ(shown(last_index_of("abc", "abcd", 1)), "-1");
 }
 
-// What an empty separator and an empty text give is Go's, and so is what a limit leaves.
+// Empty separators, empty texts and limits have the results of Go.
 TEST(CelText, Splitting) {
   EXPECT_EQ(split_text("hello world", " "), (Texts{"hello", "world"}));
   EXPECT_EQ(split_text("a,b,,c,", ","), (Texts{"a", "b", "", "c", ""}));

@@ -119,7 +119,7 @@ TEST(Aliases, ManyWordsTakeAboutAsLongAsOne) {
 TEST(Aliases, ReplacesDigitsByAsManyDigits) {
   Aliases aliases;
   aliases.add_digits("f86d3e0003a1b2c3");
-  aliases.add_digits("00000000");  // nobody's
+  aliases.add_digits("00000000");  // of no device
   aliases.add_digits("none");
   EXPECT_EQ(aliases.replaced("switch f86d3e0003a1b2c3 and 00000000 none"),
             "switch 0000000000000001 and 00000000 none");

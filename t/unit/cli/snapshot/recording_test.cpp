@@ -25,7 +25,7 @@ void make_host(SysfsTree& host) {
   host.default_route("ens1f0");
 }
 
-// What is concluded from a recording is what was concluded from the host.
+// The inventory of a recording is equal to that of the host.
 TEST(Recording, ReplaysTheSameDecisions) {
   SysfsTree host;
   make_host(host);

@@ -42,7 +42,7 @@ TEST(Snapshot, PrivateTextsAreReplacedEverywhereByTheSameAlias) {
       EXPECT_EQ(text.find(secret), std::string::npos) << name << " has " << secret;
 }
 
-// Secrets behind what JSON escapes, in keys, in upper case, as digits alone: the file is searched for what stood there.
+// Secrets behind JSON escapes, in keys, in upper case, as digits alone: the file must contain none of them.
 TEST(Snapshot, ContainsNoPrivateText) {
   Snapshot out = sample();
   out.host.reads.insert_or_assign("sys/class/net/enx00005e005301/address", std::string("00:00:5e:00:53:01"));
@@ -75,7 +75,7 @@ TEST(Snapshot, OtherNodesThatPoliciesSelectHaveAliases) {
       R"("values":["node-4"]}]}]},"cel":"'node-3' == 'node-4'"}})");
 }
 
-// Names of nodes are anybody's: one that is a word of the kernel or of the API changes neither.
+// Nodes may have any name: a node that is called like a word of the kernel or of the API changes neither.
 TEST(Snapshot, ANodeMayHaveAnyName) {
   for (const char* name : {"node", "raw", "sys", "net", "class", "metadata", "spec", "name", "cel", "kind",
                            "10", "ac1f6b123456", "labels"}) {

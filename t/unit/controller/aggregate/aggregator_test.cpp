@@ -90,7 +90,7 @@ TEST_F(AggregatorTest, WritesTheSummaryOfTheNodes) {
   EXPECT_EQ(writes(), 1u);
 }
 
-// Red when whoever is elected next writes everything once more.
+// Red when the next elected leader writes everything again.
 TEST_F(AggregatorTest, ASuccessorDoesNotRewriteEqualStatuses) {
   start();
   const size_t before = writes();
@@ -135,7 +135,7 @@ TEST_F(AggregatorTest, AFailingPolicyDelaysNoOther) {
   EXPECT_EQ(log.count("policy status not written: will retry"), 1u) << log.all();
 }
 
-// Red when what is due together with one that has failed for long waits as long as that does.
+// Red when a write that is due together with one that has failed for long waits as long as that one.
 TEST_F(AggregatorTest, OtherPoliciesDoNotWaitForOneWhoseWriteFails) {
   put_policy("a-bad", "{configs: [{}]}");
   refuse("a-bad");
@@ -261,7 +261,7 @@ TEST_F(AggregatorTest, WritesAChangeThatArrivesDuringAWrite) {
   EXPECT_EQ(writes(), before + 1);
 }
 
-// Red when a status that a newer version has written is overwritten as soon as it says something else.
+// Red when a status that a newer version has written is overwritten as soon as it differs.
 TEST_F(AggregatorTest, KeepsTheStatusOfANewerVersionForAWhile) {
   write_as({"0.3.0", "z"}, 1);
   start();

@@ -66,7 +66,7 @@ TEST_F(ElectionTest, ReplacesAVanishedHolderAfter15Seconds) {
   EXPECT_EQ(elected(), 1u);
 }
 
-// Red when whoever edits a label, say, keeps a Lease alive whose holder is gone.
+// Red when an edit of a label keeps a Lease alive whose holder is gone.
 TEST_F(ElectionTest, AnEditOfMetadataDoesNotRenewTheLease) {
   run("a");
   scheduler.advance(3s);
@@ -128,7 +128,7 @@ TEST_F(ElectionTest, ElectsTheNextImmediatelyAfterAResignation) {
   EXPECT_TRUE(all[1]->is_elected);
 }
 
-// Never two: who cannot say that it is there gives up before others may take it.
+// There are never two leaders: one that cannot renew the Lease stops before others may take it.
 TEST_F(ElectionTest, ADisconnectedHolderStopsBeforeAnotherIsElected) {
   run("a");
   scheduler.advance(3s);

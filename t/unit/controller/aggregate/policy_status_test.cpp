@@ -48,7 +48,7 @@ TEST(PolicyStatus, SumsUpTheReportsOfNodes) {
   EXPECT_FALSE(condition(status, "Conflict").is_true);
 }
 
-// Red when what a node said of a generation before counts against this one.
+// Red when a node's report about a former generation counts for this one.
 TEST(PolicyStatus, CountsProblemsOfTheirOwnGeneration) {
   const auto words = summed({report("b", {says(kPolicy, 2, 0, 0, "spec.x: bad")}),
                              report("a", {says(kPolicy, 2, 0, 0, "spec.x: bad")}),
@@ -80,7 +80,7 @@ reports::PolicyReport overruled(const reports::PolicyRef& policy, int64_t device
   return out;
 }
 
-// Red when a conflict within one kind is not told, or not who wins it and where.
+// Red when a conflict within one kind, its winner or its nodes are not reported.
 TEST(PolicyStatus, ReportsTheWinnerAndNodesOfAConflictWithinOneKind) {
   const auto words = summed(
       {report("a", {says(kPolicy, 1, 2, 2)}), report("b", {overruled(kPolicy, 3, "ns/first")}),
@@ -145,7 +145,7 @@ TEST(PolicyStatus, IgnoresTheManagerInComparisons) {
   EXPECT_FALSE(one.says_the_same(other));
 }
 
-// Red when a status that says the same is another one each time: it would be written for ever.
+// Red when an equal status has another text each time: it would be written without end.
 TEST(PolicyStatus, TransitionTimesChangeWithTheirConditionOnly) {
   const auto words = summed({report("a", {says(kPolicy, 1, 2, 2)})});
   const PolicyStatus first = status_of({.generation = 1}, words.at(kPolicy), {}, "10:00");

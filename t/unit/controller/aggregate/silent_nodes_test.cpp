@@ -80,7 +80,7 @@ TEST_F(SilentNodesTest, MarksAndClearsSilenceInReports) {
   EXPECT_EQ(nodes->counters().written, 2u);
 }
 
-// Red when whoever is elected next needs minutes to see what is dead, or takes away what the one before has noted.
+// Red when the next leader needs minutes to find silent nodes, or removes the marks of the former one.
 TEST_F(SilentNodesTest, ASuccessorSeesSilentNodesImmediately) {
   scheduler.advance(30min);
   renew("b");
@@ -96,7 +96,7 @@ TEST_F(SilentNodesTest, ASuccessorSeesSilentNodesImmediately) {
   EXPECT_EQ(cluster.count("patch"), before);
 }
 
-// Red when an outage of the API server, in which nobody can renew, marks a whole fleet.
+// Red when an outage of the API server, in which no daemon can renew, marks a whole fleet.
 TEST_F(SilentNodesTest, IgnoresAnOutageOfTheApiServer) {
   start();
   cluster.set_network(fake::FakeCluster::Network::kRefused);

@@ -85,7 +85,7 @@ TEST_F(UnreadPoliciesTest, ReportsAPolicyInAnUnreadNamespaceOnce) {
   EXPECT_EQ(aggregator->unread_policies(), 0u);
 }
 
-// Red when a second release, with daemons and a namespace of its own, is told that its policies have no effect.
+// Red when the policies of a second release, with its own daemons and namespace, are reported as without effect.
 TEST_F(UnreadPoliciesTest, TreatsANamespaceInReportsAsRead) {
   put_policy("others", "p");
   put_policy("others", "selects-no-node");
@@ -103,7 +103,7 @@ TEST_F(UnreadPoliciesTest, TreatsANamespaceInReportsAsRead) {
   EXPECT_EQ(aggregator->unread_policies(), 0u);
 }
 
-// Red when it is said before reports are known, as after an election.
+// Red when it is reported before reports are known, as after an election.
 TEST_F(UnreadPoliciesTest, ConcludesNothingBeforeReportsAreListed) {
   put_policy("others", "p");
   put_report("n2", {"others"});

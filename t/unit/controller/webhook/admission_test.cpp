@@ -67,7 +67,7 @@ TEST(Admission, JudgesAndLogsAReviewWithItsUser) {
   EXPECT_EQ(world.admission.reviews(), 0u);
 }
 
-// Red when what takes long is refused, waited for for ever, or answered without a word of it.
+// Red when a slow check is refused, waited for without end, or answered without a warning.
 TEST(Admission, AllowsASlowReviewWithAWarning) {
   World world;
   world.selectors.hang_next = 1;
@@ -81,7 +81,7 @@ TEST(Admission, AllowsASlowReviewWithAWarning) {
   EXPECT_EQ(world.log.count("object admitted without a check user=ann"), 1u) << world.log.all();
   EXPECT_EQ(world.admission.reviews(), 1u) << "a worker still has it";
   ASSERT_EQ(world.selectors.hung_work.size(), 1u);
-  world.selectors.hung_work[0]();  // ends late, for nobody
+  world.selectors.hung_work[0]();  // ends late, when its result is no longer required
   world.selectors.hung_work.clear();
   world.time.advance(1ms);
   EXPECT_EQ(world.admission.reviews(), 0u);
@@ -89,7 +89,7 @@ TEST(Admission, AllowsASlowReviewWithAWarning) {
   EXPECT_EQ(world.log.count("refused"), 0u) << "it was admitted";
 }
 
-// Red when what became of a review is not counted, or as something else: an operator could not see that nothing is judged.
+// Red when the outcome of a review is not counted, or as another one: an operator could not see that checks do not run.
 TEST(Admission, CountsTheResultsOfReviews) {
   World world;
   world.client(request(review_of()));  // refused

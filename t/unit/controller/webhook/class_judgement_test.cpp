@@ -63,7 +63,7 @@ TEST(ClassJudgement, WarnsAboutAnUnguardedPFName) {
   EXPECT_NE(said.find(".?PFName.orValue(\"\")"), std::string::npos) << said;
 }
 
-// Red when what a device has by itself is warned of, or what none has is not.
+// Red when an attribute that devices have causes a warning, or one that none has does not.
 TEST(ClassJudgement, WarnsAboutAttributesThatNoDevicePublishes) {
   for (
       const char* known :
@@ -149,7 +149,7 @@ TEST(ClassJudgement, AcceptsTheExampleClasses) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(SLICED_CONFIG)) {
     if (entry.path().extension() != ".yaml") continue;
     if (entry.path().parent_path().filename() == "from-dranet")
-      continue;  // what `migrate` reads: another driver's
+      continue;  // of another driver: input of `migrate`
     std::ifstream file(entry.path());
     for (const kube::Json& object :
          kube::decode_yaml(std::string(std::istreambuf_iterator<char>(file), {})).documents) {

@@ -382,7 +382,7 @@ TEST(Judgement, SelectorsOfClaimsAndTemplatesAreJudged) {
   }
 }
 
-// A claim names definitions of its own namespace; of a file that does not say which that is, nobody knows.
+// A claim names definitions of its own namespace, which a file without a namespace does not determine.
 TEST(Judgement, UsesTheNamespaceOfTheClaimOrRequest) {
   const std::string other = opaque("netAttachDefName: net-a, netAttachDefNamespace: infra");
   const std::string words =
@@ -470,7 +470,7 @@ TEST(Judgement, RecognizesMisspelledKinds) {
   EXPECT_EQ(said(judge(object_of("apiVersion: v1\nkind: Pod\n"), kDrivers)), "nothing");
 }
 
-// A selector near its bounds is warned of, one that nobody had time for is said to be so.
+// A selector near its limits causes a warning; one that could not be checked in time is reported as such.
 TEST(Judgement, BoundsTheCostOfASelector) {
   const auto policy = object_of(
       "apiVersion: networking.dra.io/v1alpha1\nkind: DeviceExposurePolicy\nmetadata: {name: e}\n"
@@ -484,7 +484,7 @@ TEST(Judgement, BoundsTheCostOfASelector) {
   EXPECT_FALSE(unchecked->dearest);
 }
 
-// Red when the likeliest mistake, a policy in a namespace that no daemon looks at, is told of by nobody.
+// Red when the most likely mistake, a policy in a namespace that no daemon reads, is not reported.
 TEST(Judgement, WarnsAboutPoliciesInAnUnwatchedNamespace) {
   Drivers drivers = kDrivers;
   const auto warned = [&](const std::string& text, const std::string& request = "") {

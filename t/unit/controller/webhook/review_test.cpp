@@ -52,7 +52,7 @@ bool is_allowed(const Review& review) {
   return *allowed == kube::Json(true);
 }
 
-// Red when a refusal has another code, lacks a cause, or says other words than `validate`.
+// Red when a refusal has another code, lacks a cause, or has another text than `validate`.
 TEST(Review, ARefusalNamesItsFieldsAsCauses) {
   const Review review = webhook::review(asked("CREATE", kMisspelt), kDrivers);
   const kube::Json response = response_of(review), status = *response.find("status");

@@ -114,7 +114,7 @@ TEST_F(WebhookServerTest, CurlGetsTheErrorText) {
   EXPECT_TRUE(run_until([&] { return is_over; }));
 }
 
-// Red when nobody is served once the certificate comes, when a replaced one is not used, or when half of a replacement is.
+// Red when no client is served after the certificate has arrived, a replaced one is not used, or half of a replacement is.
 TEST_F(WebhookServerTest, LoadsALateOrReplacedCertificate) {
   reactor::ThreadExecutor executor(loop);
   Server server(ports(executor), places(), {"a", "b"});
