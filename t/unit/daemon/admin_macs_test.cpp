@@ -1,4 +1,4 @@
-// The whole daemon with --configure=admin-mac: what is missing is set, and nothing else.
+// The whole daemon with --configure=admin-mac: missing addresses are set, and nothing else.
 #include "daemon/admin_macs.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ struct AdminMacsTest : testing::Test, fixture::DaemonWorld {
   AdminMacsTest() {
     make_pf(3);
     read_vf_configs = [this](int) { return Result<std::map<int, hotplug::VfConfig>>(configs); };
-    // As a PF whose driver does what it is told, and announces nothing.
+    // A PF whose driver obeys, and sends no events.
     set_missing_mac = [this](const policy::MissingMac& what) -> Result<policy::MacOutcome> {
       told.push_back(what.index);
       if (refused) return *refused;
@@ -35,7 +35,7 @@ struct AdminMacsTest : testing::Test, fixture::DaemonWorld {
   std::string mac_of(int vf) {
     return tree.view()->read(tree.netdev_path("ens1f0v" + std::to_string(vf)) + "/address").value();
   }
-  // The kernel says something of the PF.
+  // The kernel sends an event of the PF.
   void tell_pf() { say(hotplug::LinkChange{daemon->inventory()->find(kPf)->netdev->ifindex, "ens1f0"}); }
 
   std::map<int, hotplug::VfConfig> configs{

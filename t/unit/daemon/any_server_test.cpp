@@ -1,4 +1,4 @@
-// The daemon against a server that answers anything: whatever it says, requests stay few.
+// The daemon with a server that answers anything: the number of requests stays small.
 #include <gtest/gtest.h>
 
 #include <deque>

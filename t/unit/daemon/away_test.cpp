@@ -27,7 +27,7 @@ struct AwayTest : testing::Test, fixture::DaemonWorld {
   }
 };
 
-// Red when an absent interface reads as one without a name: after a restart nothing tells what it was called.
+// Red when an absent interface reads as one without a name: after a restart its name is unknown.
 TEST_F(AwayTest, ExcludedDevicesStayExcludedAfterARestart) {
   make_pf(2);
   put_policy("p", "{configs: [{}]}");
@@ -74,7 +74,7 @@ TEST_F(AwayTest, KeepsMacMtuBridgeAndState) {
   EXPECT_FALSE(was_ever_written(kFirstVf));
 }
 
-// Red when what is allocated to the pod that has the interface is withdrawn at each restart.
+// Red when the device of the pod that has the interface is withdrawn at each restart.
 TEST_F(AwayTest, PublishedEntriesStayWithoutAWriteWhileTheExcludesAreUnchanged) {
   make_pf(2);
   put_policy("p", "{configs: [{}]}");
@@ -141,7 +141,7 @@ TEST_F(AwayTest, HandlesARebindWhileTheInterfaceIsInAPod) {
   EXPECT_EQ(offered(), std::set<std::string>());
 }
 
-// The PF's interface is in a pod: its name is known from what VFs publish of it.
+// The PF's interface is in a pod: its name is known from the published attributes of its VFs.
 TEST_F(AwayTest, LearnsThePfsNameFromItsVfs) {
   make_pf(2);
   put_exposure("p", "{selector: {cel: 'device.attributes[\"dra.networking\"].pfName == \"ens1f0\"'}}");

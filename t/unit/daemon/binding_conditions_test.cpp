@@ -1,4 +1,5 @@
-// A claim whose pod waits for its device: what the daemon says of it, and to whom it says nothing.
+// The conditions that the daemon writes for a claim whose pod waits for its device, and the claims for which it
+// writes none.
 #include "daemon/binding_conditions.h"
 
 #include <gtest/gtest.h>
@@ -112,7 +113,7 @@ TEST_F(BindingConditionsTest, RetriesAndReportsAFailureOnce) {
   EXPECT_EQ(log.count("binding condition not written"), 1u);
 }
 
-// Red when a transition that did not happen is dated anew, or when what is written already is written again.
+// Red when the time of a transition changes without one, or when an unchanged condition is written again.
 TEST(WithConditions, ChangesOnlyDifferingConditions) {
   const std::set<std::string> drivers{"d.example"};
   const AllocatedClaim claim = decode_allocated(*kube::decode_json(kAllocated), drivers);

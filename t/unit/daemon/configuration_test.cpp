@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// With --until-configured: somebody else configures the hardware, and says when it is done.
+// With --until-configured: another program configures the hardware, and signals the end.
 struct ConfigurationTest : testing::Test, fixture::DaemonWorld {
   static constexpr const char* kAwaited = "/run/sliced/configured: there is no such file";
 
@@ -56,7 +56,7 @@ TEST_F(ConfigurationTest, OffersNothingBeforeTheSignal) {
   EXPECT_EQ(offered().size(), 4u);
 }
 
-// Red when a restart in the same boot takes away what pods are scheduled on.
+// Red when a restart in the same boot withdraws devices for which pods were scheduled.
 TEST_F(ConfigurationTest, KeepsEntriesOfThisBootAndAddsNone) {
   start();
   run(2s);
@@ -75,7 +75,7 @@ TEST_F(ConfigurationTest, KeepsEntriesOfThisBootAndAddsNone) {
   EXPECT_EQ(offered().size(), 6u);
 }
 
-// Red when slices of the boot before are left standing: the hardware has forgotten what was set then.
+// Red when slices of the former boot remain: the hardware has lost its settings.
 TEST_F(ConfigurationTest, WithdrawsPublishedEntriesAfterARebootUntilTheSignal) {
   start();
   run(2s);
@@ -91,7 +91,7 @@ TEST_F(ConfigurationTest, WithdrawsPublishedEntriesAfterARebootUntilTheSignal) {
   EXPECT_EQ(offered().size(), 4u);
 }
 
-// Red when what says nothing of its boot is taken for this one's.
+// Red when a signal without a boot id counts as one of this boot.
 TEST_F(ConfigurationTest, WithdrawsSlicesWithoutABootId) {
   start();
   run(2s);
@@ -118,7 +118,7 @@ TEST_F(ConfigurationTest, HoldsBackDeviceExposurePoliciesToo) {
   EXPECT_EQ(offered().size(), 4u);
 }
 
-// Red when what a SriovResourcePolicy will offer is given to the other driver in the meantime.
+// Red when the other driver offers a device meanwhile that a SriovResourcePolicy will offer.
 TEST_F(ConfigurationTest, ADeviceThatWaitsIsNotOfferedByTheOtherDriver) {
   put_exposure("vfs", of_type("vf"));
   start_unconfigured();
@@ -179,7 +179,7 @@ TEST_F(ByNodeStateTest, OffersNothingBeforeTheHostMatches) {
   EXPECT_EQ(daemon->awaits_configuration(), "");
 }
 
-// Red when what is wanted later takes back what was offered: that is readiness' to say, by policy.
+// Red when a later requirement withdraws offered devices: only the readiness of a policy may do that.
 TEST_F(ByNodeStateTest, RemembersTheSignal) {
   node_state(wants(1500));
   start();

@@ -72,7 +72,7 @@ TEST_F(DaemonTest, WritesNothingAfterARestartWithoutChanges) {
   EXPECT_EQ(writes(), before);
 }
 
-// Each source is late in turn. Deciding without one of them would withdraw what is offered.
+// Each source is late in turn. A decision without one of them would withdraw offered devices.
 TEST_F(DaemonTest, WritesNothingBeforeEverySourceHasSynced) {
   make_pf(4);
   put_policy("p", kAll);

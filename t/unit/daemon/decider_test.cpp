@@ -101,7 +101,7 @@ TEST_F(DeciderTest, DecidesChangesThatArriveDuringADecisionNext) {
   EXPECT_EQ(decided, (Whys{"a", "b"}));
 }
 
-// Red when what is overtaken is followed, or when changes that never end keep everything from being decided.
+// Red when an outdated decision is applied, or when endless changes prevent every decision.
 TEST_F(DeciderTest, RepeatsAnOvertakenDecisionOnce) {
   decide_slowly();
   decider.mark("a");

@@ -1,4 +1,4 @@
-// Decisions that are made on a worker while the loop goes on.
+// Decisions that are made on a worker while the loop continues.
 #include <gtest/gtest.h>
 
 #include "policy/reserved/record.h"
@@ -145,7 +145,7 @@ TEST_F(ElsewhereTest, ADecisionThatTakesTooLongChangesNothingAndIsRetried) {
   EXPECT_TRUE(daemon->converged());
 }
 
-// Red when what stands in slices is withdrawn, or anything offered, before the first decision could be made.
+// Red when published entries are withdrawn, or any are added, before the first decision.
 TEST_F(ElsewhereTest, ChangesNothingBeforeTheFirstDecision) {
   make_pf(2);
   put_exposure("p", of_type("vf"));
@@ -190,7 +190,7 @@ TEST_F(ElsewhereTest, AnAbandonedDecisionHasNoEffectAndBlocksFewWorkers) {
   EXPECT_EQ(offered(), std::set<std::string>{kWholePf});
 }
 
-// Red when each edit of a policy has the decision begun anew: the exclude would never act.
+// Red when each edit of a policy restarts the decision: the exclude would never take effect.
 TEST_F(ElsewhereTest, AppliesAnExcludeDuringConstantEdits) {
   make_pf(2);
   put_exposure("p", of_type("vf"));

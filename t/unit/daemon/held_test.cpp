@@ -1,4 +1,4 @@
-// A pod has a device: what is offered stands as it stood, whatever binding or moving it does to the host's facts.
+// A pod has a device: its entry stays unchanged, although binding or moving the device changes the host's facts.
 #include <gtest/gtest.h>
 
 #include "daemon/daemon.h"
@@ -82,7 +82,7 @@ TEST_P(HeldTest, WritesNothingForAnInterfaceThatMovesAndReturns) {
   EXPECT_EQ(writes(), before) << log.all();
 }
 
-// Red when what was bound is believed for ever: nobody would hear that the driver has not come back.
+// Red when the pinned facts are kept without end: a driver that did not come back would stay unknown.
 TEST_P(HeldTest, AnInterfaceThatDoesNotReturnLosesItsPinnedFacts) {
   hold();
   bind();
@@ -116,7 +116,7 @@ TEST_P(HeldTest, WithdrawsARemovedFunctionEvenInAPod) {
   EXPECT_EQ(offered().size(), all - 1);
 }
 
-// The daemon that comes next decides before it has read what is prepared, and writes only after.
+// The next daemon decides before it has read the prepared claims, and writes only afterwards.
 TEST_P(HeldTest, ARestartWritesNothingOncePinnedFactsAreKnown) {
   const hotplug::HostDevice facts = hotplug::facts_to_pin(*daemon->inventory()->find(kVf));
   bind();

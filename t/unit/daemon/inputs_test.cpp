@@ -90,7 +90,7 @@ TEST_F(InputsTest, PassesResultsToTheNextDecision) {
   EXPECT_EQ(gather()->now, before->inputs->now + 5s);
 }
 
-// Red when a node with SriovResourcePolicies alone has VFs wait for what it published itself.
+// Red when VFs wait for the node's own slices although it has only SriovResourcePolicies.
 TEST_F(InputsTest, IncludesTheOtherDriverOnlyWithExposures) {
   show(kSriov, {"0000-03-00-2"});
   const auto alone = gather();

@@ -83,7 +83,7 @@ TEST_F(LivePageTest, NamesTheClaimOfADevice) {
   EXPECT_NE(ask("/devices").sent.find("\"claim\":\"team/nic\""), std::string::npos);
 }
 
-// Red when a node pays for a page that nobody has open.
+// Red when a page that no browser has open causes work.
 TEST_F(LivePageTest, BuildsNoPageWithoutListeners) {
   for (int i = 0; i < 10; ++i) {
     put_policy("p", "{configs: [{resourceFilters: [{pfNames: ['ens1f0#" + std::to_string(i % 3) + "']}]}]}");

@@ -30,7 +30,7 @@ struct NamesTest : testing::Test, fixture::DaemonWorld {
   }
 };
 
-// Red when a bridge takes the name of a function's entry: whoever was allocated the one would have the other.
+// Red when a bridge takes the name of a function's entry: a claim for the one would get the other.
 TEST_F(NamesTest, ALinkNeverUsesTheNameOfAFunction) {
   make_pf(2);
   tree.bridge(kBridge);

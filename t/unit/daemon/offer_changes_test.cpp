@@ -1,4 +1,4 @@
-// What is kept of a change of the offer: which entries, by which policy as it stands, and who wrote it.
+// The record of a change of the offer: the entries, the policy with its generation, and its writer.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -90,7 +90,7 @@ TEST_F(OfferChanges, NameThePolicyWithGenerationAndManager) {
       << log.all();
 }
 
-// Red when what another policy hides is told of the one that offered it: nobody would look at the right one.
+// Red when a device that another policy hides is reported for the policy that offered it.
 TEST_F(OfferChanges, NameThePolicyThatHidesADevice) {
   listen();
   told.clear();

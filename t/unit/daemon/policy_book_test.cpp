@@ -134,7 +134,7 @@ TEST_F(PolicyBookTest, SharesPoliciesWithTheSet) {
   EXPECT_EQ(book.set(), book.set()) << "made anew after a change only";
 }
 
-// Red when an exclude that is told again is an edit, or has forgotten what it said once an edit breaks it.
+// Red when an unchanged exclude of a new list counts as an edit, or its former content is lost when an edit breaks it.
 TEST_F(PolicyBookTest, KeepsAnExcludeThatIsReceivedAgain) {
   const std::string spec = "selector: {cel: 'true'}, nodeSelector: {matchLabels: {a: b}}}";
   const Item<ExposurePolicy> exclude = item<ExposurePolicy>("a", "{action: exclude, " + spec);
@@ -151,7 +151,7 @@ TEST_F(PolicyBookTest, KeepsAnExcludeThatIsReceivedAgain) {
   EXPECT_NE(book.set()->exposures.at(0)->last_understood, nullptr);
 }
 
-// Red when nobody hears that what had no room is there again, or gone.
+// Red when no event reports that an omitted object has room again, or was deleted.
 TEST_F(PolicyBookTest, AnOmittedPolicyIsAChange) {
   const Item<ExposurePolicy> expose = item<ExposurePolicy>("a", "{selector: {cel: 'true'}}");
   for (const bool guards : {false, true}) {

@@ -146,7 +146,7 @@ TEST_F(PollingTest, IncludesSettlingDevicesInTheFirstPool) {
   EXPECT_EQ(offered_by(kDriver).size(), 4u) << log.all();
 }
 
-// What cannot be looked at for want of a permission, or time after time, keeps nobody waiting for ever.
+// A read that fails for lack of a permission, or repeatedly, lets no device wait without end.
 TEST_F(PollingTest, ContinuesWithoutAPossiblePoll) {
   for (const bool is_denied : {true, false}) {
     SCOPED_TRACE(is_denied);
@@ -177,7 +177,7 @@ TEST_F(PollingTest, HandlesAPfThatAppearsAfterThePoll) {
   run(1min);
   ASSERT_EQ(offered_by(kDriver).size(), 2u);
   make_pf(2, "ens2f0", "0000:5e:00.0");
-  run(11min);  // the host is looked at anew
+  run(11min);  // the host is read again
   EXPECT_EQ(offered_by(kDriver).size(), 2u);
   remove_claim("mine");
   run(3min);
@@ -213,7 +213,7 @@ TEST_F(PollingTest, PublishesNoPartialPoolAtATakeover) {
     daemon->permit_writes(false);
     run(5s);
     wipe();
-    if (has_stray)  // somebody else's, which no pool of ours is
+    if (has_stray)  // of another program, in no pool of ours
       cluster.put_text(kube::kResourceSlices,
                        R"({"metadata":{"name":"stray"},"spec":{"driver":")" + std::string(kDriver) +
                            R"(","nodeName":"node-a","pool":{"name":"node-a","generation":1,)" +

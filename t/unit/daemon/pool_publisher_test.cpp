@@ -66,7 +66,7 @@ TEST_F(PoolPublisherTest, ReportsTheStateOfItsSource) {
   EXPECT_EQ(offer.publisher().observed().size(), 2u);
 }
 
-// What the server refuses is kept here, told once, and tried again when somebody says so.
+// Refused entries are kept here, reported once, and tried again on request.
 TEST_F(PoolPublisherTest, QuarantinesRefusedEntries) {
   cluster.on_admit = [](const fake::Request&, kube::Json&) -> std::optional<kube::Failure> {
     return kube::Failure{.code = Errc::kInvalid,

@@ -74,7 +74,7 @@ TEST(StandardFilesDeathTest, PrintingToAClosedPipeFails) {
       testing::ExitedWithCode(7), "standard output cannot be written");
 }
 
-// Red when `plan` waits 30 s for somebody to mend a kubeconfig that is none.
+// Red when `plan` waits 30 s for the repair of an invalid kubeconfig.
 TEST(Opening, AnInvalidKubeconfigEndsAOneShotCommand) {
   const std::string path = testing::TempDir() + "/no-kubeconfig";
   std::ofstream(path) << "root:x:0:0\n";
@@ -89,7 +89,7 @@ TEST(Opening, AnInvalidKubeconfigEndsAOneShotCommand) {
   EXPECT_TRUE(Process::open(options)) << "a daemon waits for it";
 }
 
-// Red when a program that is not sliced says that sliced has lost something.
+// Red when another program reports that sliced has lost lines.
 TEST(Process, ReportsLostLinesUnderTheProgramsName) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
@@ -119,7 +119,7 @@ TEST(Process, ReportsLostLinesUnderTheProgramsName) {
       << read.substr(at < 40 ? 0 : at - 40, 80);
 }
 
-// Red when what somebody calls an object steers the terminal of who asks about it.
+// Red when the name of an object controls the terminal of a user.
 TEST(Complain, EscapesForeignText) {
   testing::internal::CaptureStderr();
   complain("policy \x1b[2J: \"x\"\n  ^\xff");

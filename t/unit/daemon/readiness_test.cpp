@@ -1,4 +1,4 @@
-// The whole daemon: what is not configured yet is not offered, and what loses that follows onLoss.
+// The whole daemon: a device that is not configured yet is not offered, and one that loses a condition follows onLoss.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -36,7 +36,7 @@ struct ReadinessTest : testing::TestWithParam<bool>, fixture::DaemonWorld {
       put_policy("p", "{readiness: " + readiness + ", configs: [{resourceName: r}]}");
   }
   void set_mac(int index, const std::string& mac) { configs[index].mac = mac; }
-  // A PF that is up says so.
+  // A PF that is up reports it.
   void tell_pf() { say(hotplug::LinkChange{daemon->inventory()->find(kPf)->netdev->ifindex, "ens1f0"}); }
   bool is_tainted(const std::string& entry) const {
     for (const auto& slice : slices())
@@ -75,7 +75,7 @@ TEST_P(ReadinessTest, AppliesPerDevice) {
   EXPECT_EQ(asked, before) << "nothing waits any more";
 }
 
-// Red when nobody looks for what no event tells of.
+// Red when facts without events are not polled.
 TEST_P(ReadinessTest, TheSyncTimerFindsALossWithoutAnEvent) {
   policy("{require: [adminMac]}");
   set_mac(0, "02:00:00:00:00:01");
@@ -88,7 +88,7 @@ TEST_P(ReadinessTest, TheSyncTimerFindsALossWithoutAnEvent) {
   EXPECT_EQ(offered().size(), 1u);
 }
 
-// Red when a policy that begins to ask finds what was read while nobody asked.
+// Red when a new requirement of a policy is met by a value that was read before it.
 TEST_P(ReadinessTest, ANewRequirementIgnoresEarlierReads) {
   for (const std::string on_loss : {"withdraw", "taint", "keep"})
     for (const std::string stable : {"0s", "5s"}) {
@@ -140,7 +140,7 @@ TEST_P(ReadinessTest, ANewRequirementDetectsALossWithoutAnEvent) {
   EXPECT_EQ(offered().size(), 1u);
 }
 
-// A PF that gives no answer is not waited for for ever: what is known counts then. What would be added waits.
+// A PF that does not answer is not waited for without end: known values count then. New entries wait.
 TEST_P(ReadinessTest, WaitsBrieflyForAPfThatDoesNotAnswer) {
   set_mac(1, "02:00:00:00:00:02");
   policy("{require: []}");
@@ -194,7 +194,7 @@ TEST_P(ReadinessTest, ExplainsOfferedDevicesOfASilentPfByKnownFacts) {
   EXPECT_EQ(found(), "match: met");
 }
 
-// Red when stableFor makes wait what stands: a PF that answers late finds it as it was wanted all along.
+// Red when a published entry waits for stableFor: the late answer of the PF shows that the condition held all the time.
 TEST_P(ReadinessTest, KeepsAnEntryUntilItsPfAnswers) {
   for (const std::string on_loss : {"keep", "taint"}) {
     set_mac(0, kNoMac);
@@ -321,7 +321,7 @@ TEST_P(ReadinessTest, ALostConditionWithdrawsImmediately) {
   if (!GetParam()) {
     EXPECT_EQ(offered().size(), 2u);
   }
-  run(2min);  // what may be allocated is counted until the claims have been listed
+  run(2min);  // possibly allocated entries count until the claims have been listed
   EXPECT_EQ(offered().size(), 2u);
 }
 
@@ -562,7 +562,7 @@ TEST_P(ReadinessTest, ANodeStateWithMacsWaitsForThePf) {
     EXPECT_EQ(kube::encode_json(all[i].body).find(std::string("\"") + kFirstVf + "\""), std::string::npos);
 }
 
-// Red when a restart decides before the node state is known, and so withdraws what stands.
+// Red when a restart decides before the node state is known, and so withdraws published entries.
 TEST_P(ReadinessTest, ARestartWithANodeStateWritesNothing) {
   cluster.install(kube::kSriovNetworkNodeStates);
   cluster.put(
@@ -599,7 +599,7 @@ TEST_P(ReadinessTest, BoundsTheWaitForANodeState) {
 
 INSTANTIATE_TEST_SUITE_P(BothKinds, ReadinessTest, testing::Bool());
 
-// Red when a status that somebody writes to a policy has every node ask its PFs, and decide.
+// Red when a write to a policy's status makes every node query its PFs, and decide.
 TEST(ReadinessBeside, QueriesPfsForAMacWhenASelectorReadsIt) {
   fixture::DaemonWorld world;
   auto pf =
@@ -678,7 +678,7 @@ TEST(ReadinessBeside, APublishedEntryCountsOnlyForItself) {
   world.start();
   for (int i = 0; i < 6; ++i) {
     world.run(10s);
-    expose("c", "nodeSelector: {matchLabels: {no: '" + std::to_string(i) + "'}}, ");  // it is decided anew
+    expose("c", "nodeSelector: {matchLabels: {no: '" + std::to_string(i) + "'}}, ");  // causes a new decision
     ASSERT_EQ(world.offered(), before) << i;
   }
   tells = true;

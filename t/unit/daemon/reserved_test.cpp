@@ -57,7 +57,7 @@ TEST_F(ReservedTest, SurvivesARestart) {
   EXPECT_EQ(recorded(), std::set<std::string>());
 }
 
-// Policies that change while nobody looks: what stands in the slices may be allocated.
+// Policies change while no daemon runs: the entries in the slices may be allocated.
 TEST_F(ReservedTest, HandlesChangesWhileTheDaemonWasDown) {
   make_pf(2);
   put_exposure("p", of_type("pf", persona("-m", true, "rx")));
@@ -284,7 +284,7 @@ TEST_F(ReservedTest, HandlesALateFunctionAfterABoot) {
     start();
     run(5min);
     make_pf(2);
-    run(11min);  // the host is looked at anew
+    run(11min);  // the host is read again
     ASSERT_TRUE(offered_by(kExposureDriver).contains(vf + "-y"));
     EXPECT_FALSE(can_allocate(kExposureDriver, vf + "-y"));
     EXPECT_TRUE(recorded().contains(held));
@@ -397,7 +397,7 @@ TEST_F(ReservedTest, AWholePfWaitsForVfsOfTheOtherDriver) {
   EXPECT_EQ(offered_by(kExposureDriver), std::set<std::string>{kWholePf});
 }
 
-// SriovResourcePolicies alone never list claims: nothing waits for what they withdraw.
+// With SriovResourcePolicies alone claims are never listed: no device waits for a withdrawn entry.
 TEST_F(ReservedTest, OneTypeAloneListsNoClaims) {
   make_pf(2);
   put_policy("s", "{configs: [{}]}");
@@ -408,7 +408,7 @@ TEST_F(ReservedTest, OneTypeAloneListsNoClaims) {
   EXPECT_EQ(cluster.count("list", "resourceclaims"), 0u);
 }
 
-// What stands in a slice once more can be allocated once more, whoever put it there.
+// An entry that is in a slice again can be allocated again, regardless of its writer.
 TEST_F(ReservedTest, RestartsTheWaitWhenTheEntryReappears) {
   make_pf(2);
   put_exposure("p", of_type("pf"));
@@ -436,7 +436,7 @@ TEST_F(ReservedTest, RestartsTheWaitWhenTheEntryReappears) {
   EXPECT_EQ(recorded(), std::set<std::string>());
 }
 
-// An entry that nobody here knew is charged before its slice is touched.
+// An entry that was unknown here is reserved before its slice is modified.
 TEST_F(ReservedTest, ReservesBeforeAConflictingOffer) {
   offer_two_vfs();
   kube::ResourceSlice unknown = slices().at(0);
@@ -457,7 +457,7 @@ TEST_F(ReservedTest, ReservesBeforeAConflictingOffer) {
   EXPECT_TRUE(is_deleted);
 }
 
-// Red when what was offered is known from the publisher's memory alone, which ends with the Node object.
+// Red when former offers are known from the publisher's memory alone, which ends with the Node object.
 TEST_F(ReservedTest, HandlesADeletedAndRecreatedNode) {
   make_pf(2);
   put_policy("s", "{configs: [{}]}");
@@ -477,7 +477,7 @@ TEST_F(ReservedTest, HandlesADeletedAndRecreatedNode) {
 
 // "entry" alone is enough to charge; what cannot be read at all charges the PF, until the claims tell.
 TEST_F(ReservedTest, AnInvalidRecordStopsOffers) {
-  // Longer than any that is written: reading it would take as long as somebody likes.
+  // Longer than any own record: the time for reading it would be unbounded.
   std::string too_long = "[\"a\"";
   while (too_long.size() < policy::kRecordBytesMax) too_long += ",\"a\"";
   too_long += "]";
@@ -607,7 +607,7 @@ TEST_F(ReservedTest, HandlesAnInvalidRecordOfLinks) {
   EXPECT_EQ(recorded(), (std::set<std::string>{"br-a", "br-ab", "br-c"}));
   daemon.reset();
   spoil_records(kExposureDriver);
-  for (const char* suffix : {"-x", "-y"}) {  // what is published already, and what comes
+  for (const char* suffix : {"-x", "-y"}) {  // a published entry, and a new one
     SCOPED_TRACE(suffix);
     put_exposure("p", of_type("bridge", persona(suffix)));
     start();
@@ -626,7 +626,7 @@ TEST_F(ReservedTest, HandlesAnInvalidRecordOfLinks) {
   EXPECT_EQ(recorded(), std::set<std::string>());
 }
 
-// A claim may outlive its function: it charges nothing, and nobody lists claims for its sake.
+// A claim may outlive its function: it reserves nothing, and causes no list of claims.
 TEST_F(ReservedTest, HandlesAClaimOfARemovedFunction) {
   offer_two_vfs();
   put_claim("stays", kExposureDriver, kPool, "0000-3b-02-7");

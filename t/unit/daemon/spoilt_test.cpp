@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 struct SpoiltTest : fixture::DoubtWorld {};
 
-// In each of its parts a slice may be spoilt: what is left of it tells what may be allocated.
+// Each part of a slice may be damaged: the rest of it shows the entries that may be allocated.
 TEST_F(SpoiltTest, HandlesASliceThatCannotBeDecoded) {
   const auto spoil = [](kube::Json slice, const std::string& part) {
     kube::Json spec = *slice.find("spec");
@@ -82,7 +82,7 @@ TEST_F(SpoiltTest, HandlesARecordThatWouldBeTooLong) {
   EXPECT_EQ(allocatable().size(), 256u);
 }
 
-// An object's annotations have room for 256 KiB, whoever writes them.
+// An object's annotations have a common limit of 256 KiB for all writers.
 TEST_F(SpoiltTest, AWithdrawalDoesNotWaitForForeignAnnotations) {
   refuse_long_annotations();
   for (const size_t left : {size_t{10'000}, size_t{0}}) {
@@ -134,7 +134,7 @@ TEST_F(SpoiltTest, KnowsAbridgedEntriesByName) {
   EXPECT_EQ(allocatable(), stays);
 }
 
-// What somebody calls our record is none.
+// An annotation of another program with the name of our record is not a record.
 TEST_F(SpoiltTest, HandlesALinkNamedLikeAFunction) {
   tree.bridge("br-old");
   put_exposure("p", of_type("bridge"));

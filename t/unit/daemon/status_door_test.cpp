@@ -68,7 +68,7 @@ TEST_F(StatusOfDaemon, StandsByAndIsReadyWithoutTheInterlock) {
   EXPECT_EQ(readyz(), 200) << failed();
 }
 
-// Counted where it happens: each of them moves by what was done, and by nothing else.
+// Each counter changes by the operation that it counts, and by nothing else.
 TEST_F(StatusOfDaemon, CountsItsActions) {
   make_pf(4);
   put_policy("p", "{configs: [{}]}");
@@ -116,7 +116,7 @@ TEST_F(StatusOfDaemon, CountsItsActions) {
   EXPECT_GE(ended("policies", "failed"), 1u);
 }
 
-// Red when a policy with a mistake, the commonest failure, can be alerted on by nobody.
+// Red when no metric allows an alert for a policy with a mistake, the most common failure.
 TEST_F(StatusOfDaemon, CountsProblemsAndInvalidPolicies) {
   make_pf(1);
   put_policy("good", "{configs: [{}]}");
@@ -253,7 +253,7 @@ TEST_F(StatusOfDaemon, ListsProblemsOfPolicies) {
   EXPECT_NE(text.find("\nand 91 more problems (-o json)\n"), std::string::npos) << text;
 }
 
-// Red when status says that pods do not start where their kubelets need no plugin.
+// Red when status reports that pods do not start although the kubelet needs no plugin.
 TEST(StatusText, AnIgnoredPluginDoesNotPreventPods) {
   const std::string off = cli::status_text(kube::Json::Object{{"kubeletPlugin", "off"}});
   const std::string skipped = cli::status_text(kube::Json::Object{{"kubeletPlugin", "skipped"}});

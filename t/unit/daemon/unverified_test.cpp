@@ -1,4 +1,4 @@
-// Slices are gone, and with them what they recorded.
+// Slices are lost together with their records.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -97,7 +97,7 @@ TEST_F(DoubtTest, AStartBetweenDeletionAndChangeOfLinks) {
   EXPECT_EQ(allocatable().size(), 1u);
 }
 
-// Some of the slices, by somebody else.
+// Another program deletes some of the slices.
 TEST_F(DoubtTest, OnePoolIsDeleted) {
   for (const char* pool : {kPool, "node-a/net"}) {
     SCOPED_TRACE(pool);

@@ -90,7 +90,7 @@ TEST_F(Verdicts, MatchExplain) {
   EXPECT_EQ(page("verbose").first, 404);
 }
 
-// Red when the mistake in one policy is said of each of 201 devices.
+// Red when the mistake in one policy is reported for each of 201 devices.
 TEST_F(Verdicts, ReportAnUnreadablePolicyOnce) {
   put_policy("bad", "{configs: [{resourceFilters: [{vendor: ['8086']}]}]}");
   start();
@@ -116,7 +116,7 @@ TEST_F(Verdicts, ReportAnUnreadablePolicyOnce) {
   EXPECT_NE(page("device=" + vf).second.find("/bad"), std::string::npos) << "of one device all is said";
 }
 
-// Red when what somebody is still reading changes under him: half of it would be of another moment.
+// Red when the data changes while a client reads it: half of it would be of another moment.
 TEST_F(Verdicts, AreConsistentHoweverLongTheyAreRead) {
   start();
   run(2s);

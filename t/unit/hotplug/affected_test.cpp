@@ -1,4 +1,4 @@
-// What is concluded from changes alone is what is concluded from everything.
+// The inventory from changes alone is equal to that from a complete reading.
 #include "hotplug/affected.h"
 
 #include <gtest/gtest.h>

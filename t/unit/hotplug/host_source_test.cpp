@@ -47,7 +47,7 @@ class TrickyView final : public HostView {
   }
 
   uint64_t shortage = 0;
-  std::optional<RouteLinks> links;           // nullopt: only proc tells
+  std::optional<RouteLinks> links;           // nullopt: only proc is read
   std::map<int, LinkProperties> properties;  // by ifindex
   std::set<std::string> hanging;             // parts of paths
   std::map<std::string, int> failing;        // parts of paths -> how many more looks fail with EIO
@@ -392,7 +392,7 @@ TEST_F(HostSourceTest, RenameReportedByNetlinkAlone) {
   EXPECT_NE(find("uplink"), nullptr);
 }
 
-// Red when what is remembered keeps the former name: it would not be seen to leave, and stay guarded.
+// Red when the remembered interface keeps the former name: its departure would be missed, and it would stay in use.
 TEST_F(HostSourceTest, RenamedAndRemovedBeforeItWasRead) {
   tree.pci("0000:3b:00.0").netdev("ens1");
   tree.default_route("ens1");
@@ -424,7 +424,7 @@ TEST_F(HostSourceTest, AssignsALateRenameToTheInterfaceThatItNames) {
   scheduler.advance(1s);
   net("move", "lan", {{"DEVPATH_OLD", "/devices/x/net/ens1"}, {"IFINDEX", std::to_string(first)}});
   EXPECT_EQ(find("0000:3c:00.0")->netdev->name, "ens1");
-  net("remove", "nothing");  // shows what is known before it is read again
+  net("remove", "nothing");  // shows the known facts before it is read again
   EXPECT_FALSE(find("0000:3c:00.0")->netdev->stale);
   EXPECT_EQ(find("0000:3c:00.0")->netdev->name, "ens1");
   scheduler.advance(1s);
@@ -533,7 +533,7 @@ TEST_F(HostSourceTest, TheRescanCountsChangesThatEventsMissed) {
   source->rescan("sync timer", [&](size_t count) { missed.push_back(count); });
   scheduler.advance(1s);
   EXPECT_TRUE(updates.empty());
-  tree.netdev_attr("ens1", "mtu", "9000");  // nobody tells
+  tree.netdev_attr("ens1", "mtu", "9000");  // no event reports it
   tree.netdev_attr("ens2", "mtu", "9000");
   tree.pci("0000:5b:00.0");
   say(LinkChange{find("0000:3c:00.0")->netdev->ifindex, "ens2"});
@@ -608,7 +608,7 @@ TEST_F(HostSourceTest, HostUseFollowsARenamedInterface) {
   tree.remove("proc/net/route");
   tree.symlink("route", "proc/net/route");  // ELOOP
   tree.rename_netdev("ens1", "lan");
-  say(Overflow{"test"});  // nobody tells of the renaming
+  say(Overflow{"test"});  // no event reports the rename
   scheduler.advance(1s);
   EXPECT_EQ(find("0000:3b:00.0")->host_use, "default route through lan");
   tree.rename_netdev("lan", "wan");
@@ -709,7 +709,7 @@ struct HostUseWhileNamesChange : HostSourceTest {
     tree.default_route("storage");
     start_used();
   }
-  // A macvlan that does, of which no text tells.
+  // A macvlan that does, without an event.
   void start_with_macvlan() {
     tree.virtual_link("macvlan0");
     tree.stack("macvlan0", "ens1");
@@ -742,7 +742,7 @@ TEST_F(HostUseWhileNamesChange, TheInterfaceIsRenamed) {
   expect_used("default route through storage");
 }
 
-// The same of what only the VLANs' text tells, as kernels without lower links have it.
+// The same if only the text of the VLANs shows it, as in kernels without lower links.
 TEST_F(HostUseWhileNamesChange, TheInterfaceIsRenamedAndATextAloneNamesIt) {
   tree.vlan("storage", 9, "ens1");
   tree.remove(tree.netdev_path("storage") + "/lower_ens1");
@@ -763,7 +763,7 @@ TEST_F(HostUseWhileNamesChange, TheInterfaceIsRenamedWithoutAnEvent) {
   expect_used("default route through macvlan0");
 }
 
-// Everything is read while the interface, and what stands on it, get other names.
+// Everything is read while the interface, and the interfaces on it, get other names.
 TEST_F(HostUseWhileNamesChange, BothAreRenamedWhileAllIsRead) {
   for (const char* moment :
        {"net/ens1", "net/storage", "proc/net/vlan/config", "proc/net/route", "infiniband"}) {
@@ -841,7 +841,7 @@ TEST_F(HostUseWhileNamesChange, TheBondIsRenamed) {
   EXPECT_EQ(find("storage")->parent_name, "lan");
 }
 
-// udev tells seconds later that an interface went which has been back for long, with the same ifindex.
+// udev reports seconds later the removal of an interface that has been back for long, with the same ifindex.
 TEST_F(HostUseWhileNamesChange, TheVlanWasRemovedAndALateEventNamesIt) {
   start_with_vlan_on("ens1");
   net("remove", "storage", {{"IFINDEX", std::to_string(ifindex("storage"))}});
@@ -860,7 +860,7 @@ TEST_F(HostUseWhileNamesChange, TheVlanIsCreatedAgainAndALateEventNamesTheFormer
   expect_used("default route through storage");
 }
 
-// A macvlan stays here when its interface goes to a pod. No event tells that it has its interface back.
+// A macvlan stays here when its interface moves to a pod. No event reports that the interface is back.
 TEST_F(HostUseWhileNamesChange, TheInterfaceReturnsBelowItsStack) {
   start_with_macvlan();
   const int index = ifindex("ens1");
@@ -878,7 +878,7 @@ TEST_F(HostUseWhileNamesChange, TheInterfaceReturnsBelowItsStack) {
   expect_used("default route through macvlan0");
 }
 
-// The kernel tells of routes by ifindex, also of an interface that has not been read.
+// The kernel reports routes by ifindex, also of an interface that has not been read.
 TEST_F(HostUseWhileNamesChange, KeepsHostUseUntilAMixedStateIsRead) {
   tree.virtual_link("macvlan0");
   tree.stack("macvlan0", "ens1");
@@ -993,7 +993,7 @@ TEST_F(HostUseWhileALinkIsMissing, WithholdsAFunctionWhoseInterfaceIsNotFound) {
   EXPECT_EQ(find(kOther)->host_use, "") << "it has no interface anywhere";
 }
 
-// The route of before may lead through the same interface, of which nothing is known any more.
+// The former route may lead through the same interface, which is unknown now.
 TEST_F(HostUseWhileALinkIsMissing, KeepsIndirectHostUse) {
   tree.virtual_link("macvlan0");
   tree.stack("macvlan0", "ens1");
@@ -1109,7 +1109,7 @@ TEST_F(HostUseWhileALinkIsMissing, JudgesAnotherMissingInterfaceAgain) {
   EXPECT_EQ(find(kUsed)->host_use, "default route through storage");
 }
 
-// Red when what carried a default route is remembered by a name that another interface has by now.
+// Red when the interface of a default route is remembered by a name that another interface has now.
 TEST_F(HostSourceTest, RemovesARouteWithItsInterface) {
   tree.pci("0000:3b:00.0").netdev("ens1");
   tree.virtual_link("lan");
@@ -1124,7 +1124,7 @@ TEST_F(HostSourceTest, RemovesARouteWithItsInterface) {
   EXPECT_GE(updates.size(), 2u);
 }
 
-// No descriptors, no memory: red when one failed look costs a fact, and with it a device that somebody uses.
+// No descriptors, no memory: red when one failed read loses a fact, and with it a device that is in use.
 TEST_F(HostSourceTest, OneFailedReadHasNoEffect) {
   auto pf = tree.pci("0000:3b:00.0").sriov(8).vfs(2).netdev("ens1");
   start_quietly();
@@ -1139,7 +1139,7 @@ TEST_F(HostSourceTest, OneFailedReadHasNoEffect) {
   }
 }
 
-// Red when a daemon without descriptors withdraws what it cannot open, or offers what the host uses.
+// Red when a daemon without descriptors withdraws devices that it cannot read, or offers devices that the host uses.
 TEST_F(HostSourceTest, ConcludesNothingWithoutFileDescriptors) {
   tree.pci("0000:3b:00.0").driver("ice").netdev("ens1").sriov(8).vfs(2);
   tree.default_route("ens1");
@@ -1157,7 +1157,7 @@ TEST_F(HostSourceTest, ConcludesNothingWithoutFileDescriptors) {
   EXPECT_NE(source->inventory()->devices, before.devices) << "it is read again";
 }
 
-// No event tells that a file has become readable. Red when only the sync timer looks again.
+// No event reports that a file has become readable. Red when only the sync timer reads it again.
 TEST_F(HostSourceTest, RetriesAFailedReadSoon) {
   tree.pci("0000:3b:00.0").numa(1).netdev("ens1");
   tree.boot_id("boot-1");
@@ -1170,7 +1170,7 @@ TEST_F(HostSourceTest, RetriesAFailedReadSoon) {
   EXPECT_EQ(updates.back().now->boot_id, "boot-1");
 }
 
-// Red when a boot id that is known late is told to nobody.
+// Red when a late boot id causes no update.
 TEST_F(HostSourceTest, ReportsANewBootIdAsAChange) {
   tree.pci("0000:3b:00.0");
   tree.boot_id("boot-1");

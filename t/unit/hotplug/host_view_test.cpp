@@ -40,7 +40,7 @@ TEST_F(HostViewTest, BoundsReads) {
   EXPECT_EQ(host->read("proc/long", 100'000).error().code, Errc::kTooLarge);
 }
 
-// Red when what cannot be opened is counted as what is not there.
+// Red when an entry that cannot be opened counts as missing.
 TEST_F(HostViewTest, CountsFailuresForLackOfDescriptors) {
   tree.write("sys/d/value", "1");
   const auto dir = host->open_dir("sys/d");

@@ -8,7 +8,7 @@ namespace {
 const PciAddress kVf{0, 0x3b, 2, 0};
 const std::string kId = "0000:3b:02.0";
 
-// One function whose netdev comes and goes, told in sentences.
+// One function whose netdev appears and disappears.
 struct BookTest : testing::Test {
   InventoryBook book;
   HostReadings readings;
@@ -190,7 +190,7 @@ TEST_F(BookTest, ARenameInTwoEventsIsNoReturn) {
   EXPECT_EQ(take().netdev->name, "lan") << "its leaving was heard later: it was in a pod";
 }
 
-// Red when an interface that is merely not found any more frees its function from the host's use.
+// Red when an interface that is only not found ends the host use of its function.
 TEST_F(BookTest, HostUseEndsWithAnExplanation) {
   present("ens1f0v0");
   EXPECT_EQ(take().host_use, "enslaved to br0");
@@ -377,7 +377,7 @@ TEST_F(PortsTest, TheFirstPortLeavesAndReturns) {
   }
 }
 
-// Red when a port that is in a pod is forgotten: an exclude that names it would mean nothing any more.
+// Red when a port that is in a pod is forgotten: an exclude that names it would have no effect.
 TEST_F(PortsTest, TheSecondPortLeavesAndReturns) {
   for (const bool is_numbered : {true, false}) {
     const auto number = [&](int port) { return is_numbered ? std::optional(port) : std::nullopt; };

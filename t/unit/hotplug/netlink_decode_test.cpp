@@ -595,7 +595,7 @@ TEST(DecodeSubnetRoutes, OnlyRoutesBeyondTheLinksOwnSubnetsCount) {
     ASSERT_TRUE(is_last) << row.why << ": " << is_last.error().what;
     EXPECT_EQ(links_beyond_subnets(routes), row.want) << row.why;
   }
-  // A link is told of as such a route comes through it; what goes waits for the next full read.
+  // A link is reported when it gets such a route; a removed route waits for the next full read.
   const auto told =
       decode_link_events(network(all, 16, out(2) + gateway) + network(all, 16, out(3)) + connected);
   EXPECT_EQ(*told, std::vector<HostEvent>{RouteChange{.new_link = 2}});
@@ -700,7 +700,7 @@ std::string vrf(uint32_t table, const std::string& kind = "vrf") {
                                       attribute(IFLA_INFO_DATA, attribute(IFLA_VRF_TABLE, bytes_of(table))));
 }
 
-// The rule of all VRFs leads to each one's table; what VRFs there are the links tell.
+// The rule of all VRFs leads to the table of each; the links show which VRFs exist.
 TEST(DecodeVrfTables, Messages) {
   const std::string lookup = rule({.attributes = attribute(FRA_L3MDEV, "\1"), .table = RT_TABLE_UNSPEC});
   std::set<uint32_t> tables;

@@ -164,7 +164,7 @@ TEST_F(NetnsLinksTest, SeesKernelChangesWithoutARescan) {
   EXPECT_EQ(source->counters().full_scans, 1u);
   EXPECT_EQ(source->counters().overflows, 0u);
 
-  // And what events told is all there was.
+  // The events have reported everything.
   size_t missed = SIZE_MAX;
   source->rescan("test", [&](size_t count) { missed = count; });
   EXPECT_TRUE(seen([&] { return missed != SIZE_MAX; }));
@@ -192,7 +192,7 @@ TEST_F(NetnsLinksTest, DistinguishesAMoveFromADeletion) {
   links.remove("stays0");
 }
 
-// More events than the buffer holds, while nobody reads.
+// More events than the buffer holds, without a reader.
 void provoke_uevents(int count) {
   const reactor::Descriptor file(::open("/sys/class/net/lo/uevent", O_WRONLY | O_CLOEXEC));
   ASSERT_TRUE(static_cast<bool>(file));
@@ -207,7 +207,7 @@ TEST_F(NetnsLinksTest, ReportsAFullBuffer) {
   provoke_uevents(100'000);
   EXPECT_TRUE(run_until([&] { return overflows > 0; }));
   EXPECT_LT(events, 100'000u);
-  // And it goes on hearing.
+  // It still receives events.
   const size_t before = events;
   EXPECT_TRUE(run_until([&] { return events > before + 100; }));
 }
@@ -273,7 +273,7 @@ TEST_F(NetnsLinksTest, ReadsAsManyAlternativeNamesAsTheKernelAllows) {
   std::remove(file.c_str());
 }
 
-// What `ip` and `sysctl` are told, in the namespace of this test.
+// Arguments of `ip` and `sysctl`, in the namespace of this test.
 void run_ip(const std::string& arguments) {
   ASSERT_EQ(std::system(("ip " + arguments).c_str()), 0) << arguments;
 }
@@ -351,7 +351,7 @@ TEST_F(NetnsLinksTest, FindsIndirectDefaultRoutes) {
       {"-6 route add default via fe80::1 dev one0 proto ra metric 2048", "", kRoute},
       {"-6 route add default via fe80::2 dev one0 proto ra metric 512", kRoute, ""},
       {"-6 route flush default", "", ""},
-      // As OVN's management port has them; what comes with an address, or with DHCP, is none.
+      // As of OVN's management port; routes of an address or from DHCP do not count.
       {"route add 10.244.0.0/16 via 192.0.2.2 dev one0", kBeyond, ""},
       {"route add default via 192.0.2.2 dev one0", kRoute, ""},
       {"route del default", kBeyond, ""},
@@ -386,7 +386,7 @@ TEST_F(NetnsLinksTest, FindsIndirectDefaultRoutes) {
   }
   EXPECT_EQ(source->counters().full_scans, 1u);
   EXPECT_EQ(log.count("host only partly readable"), 0u) << log.all();
-  // And what events told is all there was.
+  // The events have reported everything.
   size_t missed = SIZE_MAX;
   source->rescan("test", [&](size_t count) { missed = count; });
   EXPECT_TRUE(run_until([&] { return missed != SIZE_MAX; }));

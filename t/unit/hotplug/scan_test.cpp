@@ -548,7 +548,7 @@ TEST_F(ScanTest, SwitchdevOfTwoPortsWithRepresentorsThatHangNowhere) {
   tree.virtual_link("other");  // another switch's
   tree.netdev_attr("other", "phys_switch_id", "ffff");
   tree.netdev_attr("other", "phys_port_name", "pf0vf0");
-  tree.virtual_link("vague");  // says neither PF
+  tree.virtual_link("vague");  // its name shows neither PF
   tree.netdev_attr("vague", "phys_switch_id", "e0a0");
   tree.netdev_attr("vague", "phys_port_name", "0");
   const auto devices = scan();
@@ -1029,7 +1029,7 @@ TEST_F(ScanTest, FindsSoftRdmaByItsInterface) {
   EXPECT_EQ(scan().at("0000:3b:00.0").rdma_device, "rxe0");
 }
 
-// What the class directories show is enough for whoever made a snapshot by hand.
+// The class directories are sufficient for a manual snapshot.
 TEST_F(ScanTest, ATreeWithoutTheKernelsLinks) {
   tree.write("sys/bus/pci/devices/0000:3b:00.0/vendor", "0x8086");
   tree.write("sys/bus/pci/devices/0000:3b:00.0/device", "0x1593");

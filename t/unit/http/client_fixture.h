@@ -64,7 +64,7 @@ struct ClientWorld {
     return made;
   }
 
-  /// Starts GET /x and records what comes.
+  /// Starts GET /x and records the events.
   ExchangePtr get(Outcome& outcome, Options options = {.repeatable = true}) {
     return send({.method = "GET", .path = "/x"}, outcome, options);
   }

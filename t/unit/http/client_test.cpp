@@ -273,7 +273,7 @@ TEST_P(ClientTest, MeasuresSilenceFromTheLastByteOfTheBody) {
 struct ClientConnecting : fixture::LoopTest {};
 
 TEST_F(ClientConnecting, AServerThatNeverFinishesTlsIsATimeout) {
-  fake::TcpServer mute(loop);  // accepts, and says nothing
+  fake::TcpServer mute(loop);  // accepts, and sends nothing
   ClientWorld world(*this, Wire::kTls, answer_ok);
   auto target = std::make_shared<Target>(*world.target);
   target->url.port = mute.port();

@@ -1,5 +1,5 @@
 #pragma once
-// A receiver that records what it hears.
+// A receiver that records its calls.
 #include <functional>
 #include <optional>
 #include <string>

@@ -9,7 +9,7 @@ namespace {
 const std::string kGet = "GET /a?b=c HTTP/1.1\r\nHost: h\r\n\r\n";
 
 struct Http1ServerTest : testing::Test {
-  /// Answers "ok" at once to what asks; else a test does.
+  /// Answers "ok" immediately, or leaves the answer to the test.
   void answer_all() {
     world.on_request = [](Served& served) { served.response->answer(200, "ok"); };
   }
@@ -142,7 +142,7 @@ TEST_F(Http1ServerTest, FramesAnswersAsTheRequestRequires) {
   }
 }
 
-// RFC 9112, and 9110 where it is named: what is sent, and how it is answered. "": not at all.
+// RFC 9112, and 9110 where it is named: the request, and the answer; "" for none.
 TEST_F(Http1ServerTest, FollowsRfc9112) {
   const std::string host = "Host: h\r\n";
   const struct {
@@ -342,7 +342,7 @@ TEST_F(Http1ServerTest, StopsWorkThatNoClientWaitsFor) {
   }
 }
 
-// Red when the last of several requests is lost whose client says its end behind them.
+// Red when the last of several requests is lost because the client closes its sending side after them.
 TEST_F(Http1ServerTest, AnswersPipelinedRequestsOfAHalfClosedClient) {
   for (const bool is_cut : {false, true}) {
     ServerWorld one;

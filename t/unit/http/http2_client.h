@@ -15,7 +15,7 @@ inline fake::Fields request_fields(const std::string& path = "/x", const std::st
 }
 
 struct Http2Client {
-  /// greets: says the preface and empty settings, and acknowledges the server's.
+  /// greets: sends the preface and empty settings, and acknowledges the server's.
   explicit Http2Client(ServerWorld& world_in, bool greets = true)
       : world(world_in), wire(world.connect("h2")) {
     server.has_preface = true;  // servers have none
@@ -58,7 +58,7 @@ struct Http2Client {
 
   ServerWorld& world;
   fake::WireEnd& wire;
-  fake::ClientFrames server;  // what it has sent
+  fake::ClientFrames server;  // the frames that it has sent
 };
 
 }  // namespace sliced::http

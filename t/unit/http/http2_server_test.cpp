@@ -504,7 +504,7 @@ TEST_F(Http2ServerTest, WaitsForASlowButActiveReader) {
     client.say(window_frame(1, 1500) + window_frame(0, 1500));
   }
   EXPECT_FALSE(world.last().loss);
-  // A pause of hours with nothing to be read is no debt.
+  // A pause of hours without readable data does not count against the client.
   client.say(window_frame(1, 1 << 20) + window_frame(0, 1 << 20));
   client.live(1h);
   world.last().response->send_body(std::string(2 << 20, 'x'));
@@ -567,7 +567,7 @@ TEST_F(Http2ServerTest, StopsWithItsLastAnswer) {
 }
 
 TEST_F(Http2ServerTest, FinishesOpenRequestsAfterTheClientsGoaway) {
-  client.say(post(1) + goaway_frame(0x7fffffff) + data_frame(1, "x", true));  // as grpc-go says it
+  client.say(post(1) + goaway_frame(0x7fffffff) + data_frame(1, "x", true));  // as grpc-go sends it
   ASSERT_FALSE(client.wire.is_ended);
   world.last().response->answer(200, "ok");
   client.look();

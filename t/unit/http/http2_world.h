@@ -99,7 +99,7 @@ struct Http2World {
   }
   ExchangePtr create(Told& told) { return send(told, {.method = "POST", .path = "/x", .body = "{}"}); }
 
-  /// Lets what is due now happen, and reads what was sent; a new peer says its settings.
+  /// Runs the tasks that are due, and reads the sent bytes; a new peer sends its settings.
   void settle() {
     for (int i = 0; i < 4; ++i) {
       time.advance(0ms);

@@ -1,4 +1,4 @@
-// Which connection carries what, where servers speak HTTP/2.
+// The assignment of exchanges to connections, for HTTP/2 servers.
 #include "http/pool.h"
 
 #include <algorithm>
@@ -123,7 +123,7 @@ TEST(PoolTest, OpensAConnectionPerRequestIfTheServerAllowsOneStream) {
       world.peer(0).say(one_only);
       world.greeting = one_only;
     }
-    // As a server does that has one place: what comes beyond it is refused.
+    // As a server with one place: further streams are refused.
     for (int round = 0; round < 20; ++round) {
       for (const auto& peer : world.peers) {
         auto waiting = peer->waiting();

@@ -316,7 +316,7 @@ TEST(Rfc9113, Fields) {
   for (const Case& one : cases_of_fields()) expect(one);
 }
 
-// Section 3.4: what comes before the first request.
+// Section 3.4: the bytes before the first request.
 TEST(Rfc9113, Prefaces) {
   const std::string magic = NGHTTP2_CLIENT_MAGIC;
   const struct {

@@ -280,7 +280,7 @@ struct SocketServerTest : fixture::LoopTest {
   }
 };
 
-// What a call of gRPC does, with our own client: pieces both ways at once, half-close, trailers.
+// A gRPC call with our own client: pieces in both directions at the same time, half-close, trailers.
 struct Echo final : Call {
   explicit Echo(Response& response_in) : response(response_in) { response.send_head({.status = 200}); }
   void on_body(std::string_view bytes) override { response.send_body(std::string(bytes)); }

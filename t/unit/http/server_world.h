@@ -69,7 +69,7 @@ struct ServerWorld {
                           }})) {}
 
   ~ServerWorld() {
-    for (Served& one : served) one.then = [] {};  // refers to what is gone already
+    for (Served& one : served) one.then = [] {};  // it refers to destroyed objects
   }
 
   std::unique_ptr<Call> serve(const RequestHead& head, Response& response) {

@@ -38,7 +38,7 @@ TEST(DecodeUrl, RefusesOtherUrls) {
   }
 }
 
-// Red when whoever reads the log reads a password of the kubeconfig.
+// Red when the log contains a password of the kubeconfig.
 TEST(DecodeUrl, HidesUserInformationInErrors) {
   for (const std::string_view text :
        {"https://user:secret@x", "ftp://user:secret@x", "https://user:sec/ret@x", "user:secret@x:0"}) {

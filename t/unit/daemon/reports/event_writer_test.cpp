@@ -80,7 +80,7 @@ TEST_F(EventWriterTest, PodEventsHaveTheirNamespaceAndLimit) {
   EXPECT_EQ(creates(), 11u);
 }
 
-// Red when what lasts is told again with each look.
+// Red when a lasting condition is reported at each round.
 TEST_F(EventWriterTest, WritesOneEventForALastingCondition) {
   for (int i = 0; i < 100; ++i) look({bad("reason " + std::to_string(i))}, 1min);
   EXPECT_EQ(cluster.writes().size(), 1u);
@@ -100,7 +100,7 @@ TEST_F(EventWriterTest, WritesASeriesForAReturningCondition) {
   EXPECT_LE(cluster.count("patch", "events"), 3u) << "at most one in six minutes";
 }
 
-// Red when each start tells of the same as if it were new.
+// Red when each start reports an old condition as new.
 TEST_F(EventWriterTest, ContinuesTheSeriesAfterARestart) {
   look({bad()});
   make();
@@ -137,7 +137,7 @@ TEST_F(EventWriterTest, TheFirstNodeWritesAnEventOfTheFleet) {
   everywhere.is_of_fleet = true;
   std::vector<std::optional<EventWriter>> nodes(50);
   for (size_t i = 0; i < nodes.size(); ++i) make(nodes[i], "n" + std::to_string(i));
-  for (auto& node : nodes) node->look({everywhere});  // all at once
+  for (auto& node : nodes) node->look({everywhere});  // all at the same time
   scheduler.advance(1min);
   const auto all = cluster.objects(kube::kEvents);
   ASSERT_EQ(all.size(), 1u);
@@ -155,7 +155,7 @@ TEST_F(EventWriterTest, TheFirstNodeWritesAnEventOfTheFleet) {
   EXPECT_EQ(*cluster.objects(kube::kEvents).at(0).find({"series", "count"})->integer(), 2);
 }
 
-// Red when the Event of a policy that is gone is taken for one of its successor, whose generations begin anew.
+// Red when the Event of a deleted policy counts for its successor, whose generations restart.
 TEST_F(EventWriterTest, ARecreatedPolicyIsAnother) {
   ReportedEvent everywhere = bad();
   everywhere.is_of_fleet = true;
@@ -168,7 +168,7 @@ TEST_F(EventWriterTest, ARecreatedPolicyIsAnother) {
   EXPECT_EQ(cluster.objects(kube::kEvents).size(), 2u);
 }
 
-// Red when reading what others have told takes the room of what this node has to tell.
+// Red when reading the Events of others uses up the limit for this node's Events.
 TEST_F(EventWriterTest, EventsOfOthersDoNotUseTheLimit) {
   ReportedEvents all;
   for (int i = 0; i < 10; ++i) {

@@ -130,7 +130,7 @@ TEST(TellDecision, GroupsVfsOfOnePfAndVerdict) {
   EXPECT_NE(group_of(report, "0-8,10-19,21-31"), nullptr) << "those that are offered";
 }
 
-// What a report says of a device is what the host says of it, as far as it says something.
+// The facts of a device in a report are those of the host, as far as they are known.
 TEST(TellDecision, GroupsRepresentTheirDevices) {
   VfHost host;
   host.pf(kPf, "ens1f0", 64).pf(kOther, "ens2f0", 7);
@@ -172,7 +172,7 @@ TEST(TellDecision, GroupsRepresentTheirDevices) {
   EXPECT_LE(report.groups.size(), 12u);
 }
 
-// Intel's 82576 has its VFs two routing ids apart, and nothing says that they are regular.
+// Intel's 82576 has its VFs two routing ids apart, and regular distances are not guaranteed.
 TEST(TellDecision, DerivesAddressesFromNumbersForAnyStride) {
   for (const int stride : {1, 2, 3, 0}) {
     hotplug::Inventory inventory{.boot_id = "b"};

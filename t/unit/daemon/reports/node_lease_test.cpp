@@ -61,7 +61,7 @@ TEST_F(NodeLeaseTest, IsOwnedByTheNodeAndRenewedEveryMinute) {
   EXPECT_EQ(writer->counters().failed, 0u);
 }
 
-// Red when a daemon that only stands by signs for the one that died.
+// Red when a standby daemon renews the Lease of one that died.
 TEST_F(NodeLeaseTest, AStandbyDaemonWritesNone) {
   start(/*permitted=*/false);
   scheduler.advance(10min);
@@ -109,7 +109,7 @@ TEST_F(NodeLeaseTest, NamesTheRemedyOfARefusalAndBacksOff) {
   EXPECT_NE(log.all().find("leases.coordination.k8s.io in namespace ns"), std::string::npos) << log.all();
 }
 
-// Red when a Lease that somebody edits or deletes stays so, or when their labels are lost.
+// Red when an edited or deleted Lease stays so, or when labels of others are lost.
 TEST_F(NodeLeaseTest, RepairsForeignChanges) {
   start();
   scheduler.advance(8s);
@@ -136,7 +136,7 @@ TEST_F(NodeLeaseTest, UsesAValidObjectName) {
 
 kube::Json lease_of(const std::string& text) { return *kube::decode_json(text); }
 
-// Red when the clock of a node, or of whoever reads, makes a daemon silent or keeps a dead one alive.
+// Red when the clock of a node or of a reader makes a daemon silent, or keeps a dead one alive.
 TEST_F(NodeLeaseTest, UsesTheTimeOfTheApiServer) {
   const auto renewed = decode_node_lease(lease_of(
       R"({"metadata":{"name":"sliced-node-a","managedFields":[)"

@@ -113,7 +113,7 @@ TEST_F(ReportWriterTest, KeepsForeignMetadata) {
   EXPECT_EQ(now.owner_references, meta.owner_references);
 }
 
-// Red when what is made is sent without looking at what is there.
+// Red when the report is sent without reading the stored one.
 TEST_F(ReportWriterTest, AnUnchangedRestartWritesNothing) {
   report.last_change = {.time = "2026-11-21T00:17:41.296Z", .change = "offered"};
   install_and_start();

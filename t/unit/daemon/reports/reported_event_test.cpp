@@ -49,7 +49,7 @@ TEST(ReportedEvent, FindsEachConditionWithItsText) {
       text_of(finder.look(report, {{"0000:3b:02.1", "X excludes it; claim ns/c holds it"}}, TimePoint{})));
 }
 
-// Red when a contradiction is told twice, and whose it is not at all.
+// Red when a contradiction is reported twice, or without its policies.
 TEST(ReportedEvent, NamesTheOtherPolicyOfAConflictOnce) {
   ReportedEventFinder finder;
   DeviceGroup group = vfs("2-3", "conflict", "a SriovResourcePolicy offers it", kOther);
@@ -70,7 +70,7 @@ TEST(ReportedEvent, ReportsADeviceHeldBackForFiveMinutes) {
   EXPECT_TRUE(finder.look(with({vfs("1-2", "settling")}), {}, at(17min)).empty()) << "for another reason";
 }
 
-// Red when whoever writes many policies that cannot be used leaves no room for what is of a device.
+// Red when many invalid policies leave no room for the events of devices.
 TEST(ReportedEvent, IsBoundedByReason) {
   ReportedEventFinder finder;
   NodeReport report = with({});

@@ -147,7 +147,7 @@ TEST_F(DoorTest, RemovesSocketsOfDeadDaemonsOnly) {
   EXPECT_TRUE(fs::exists(root + "/status-3.sock"));
 }
 
-// As in the directory of a machine on which daemons of thousands of nodes have run: nobody removes a lock.
+// As in the directory of a machine on which daemons of thousands of nodes have run: locks are never removed.
 TEST_F(DoorTest, FindsTheSocketOfADeadDaemonAmongThousandsOfLocks) {
   for (int i = 0; i < 5'000; ++i) std::ofstream(root + "/d.example_node-" + std::to_string(i) + ".lock");
   {
@@ -196,7 +196,7 @@ TEST_F(DoorTest, ServesTheAddressWithoutADirectory) {
   EXPECT_EQ(log.count("status not served") + log.count("status socket not created"), 0u) << log.all();
 }
 
-// Red when one of them is waited for, or kept in memory: they come from whoever reaches the address.
+// Red when the server waits for one of them, or keeps it in memory: any client may send them.
 TEST_F(DoorTest, DisconnectsMisbehavingClients) {
   auto door = open();
   const struct {

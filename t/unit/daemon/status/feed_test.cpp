@@ -52,7 +52,7 @@ TEST_F(FeedTest, SendsKeepalives) {
   EXPECT_EQ(wire.sent.substr(before), "3\r\n:\n\n\r\n");
 }
 
-// Red when somebody who does not read has everything kept for him.
+// Red when everything is kept for a client that does not read.
 TEST_F(FeedTest, DisconnectsAListenerThatDoesNotRead) {
   fake::WireEnd &slow = listen(false), &good = listen();
   const std::string event = event_text("devices", kube::Json(std::string(10'000, 'x')));

@@ -52,7 +52,7 @@ TEST_F(PiecesTest, FormOneAnswer) {
   EXPECT_EQ(made, 20u) << "nothing is made for a HEAD";
 }
 
-// Red when somebody who reads nothing has the whole of it made and kept.
+// Red when the whole text is created and kept for a client that reads nothing.
 TEST_F(PiecesTest, AreBuiltAsTheyAreRead) {
   fake::WireEnd& wire = ask("GET /long HTTP/1.1", false);
   EXPECT_LE(made, 12u) << "twice 64 KiB, and what is on the wire";
@@ -73,7 +73,7 @@ TEST_F(PiecesTest, BuildsTwoAtATime) {
   const std::string refused = ask("GET /long HTTP/1.1").sent;
   EXPECT_TRUE(refused.starts_with("HTTP/1.1 503 ")) << refused;
   EXPECT_NE(refused.find("retry-after: 1\r\n"), std::string::npos) << refused;
-  // Somebody who takes a little of it now and then is no better than one who takes nothing.
+  // A client that reads a little now and then is treated like one that reads nothing.
   for (int i = 0; i < 13; ++i) {
     first.take(2'000);
     pass(5s);

@@ -56,7 +56,7 @@ TEST(History, RoundTrips) {
     EXPECT_FALSE(past_change_of(*kube::decode_json(none))) << none;
 }
 
-// What the journal's native protocol is given and what `journalctl -o json` makes of it.
+// An entry in the journal's native protocol, and the output of `journalctl -o json` for it.
 TEST(History, IsReadFromTheJournal) {
   const std::string line =
       "{\"__REALTIME_TIMESTAMP\":\"1763684261296123\",\"PRIORITY\":\"6\",\"MESSAGE\":\"offered devices changed ...\","

@@ -84,7 +84,7 @@ TEST(Metrics, MatchTheReport) {
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
 }
 
-// The page is the interface: what it does not tell of is none, and what it tells of is there.
+// The documentation is the interface: each metric is documented, and each documented one exists.
 TEST(Metrics, AreDocumented) {
   EXPECT_EQ(names_of_metrics(exposition_of(whole_report(), whole_metrics())),
             documented_metrics("`/metrics` of a running daemon"));

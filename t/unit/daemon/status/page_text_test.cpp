@@ -34,7 +34,7 @@ std::string whole(PageFacts facts, const DeviceRows& rows) {
   return out;
 }
 
-// Red when any text of others' is markup, wherever it stands.
+// Red when any foreign text is markup, at any place.
 TEST(PageText, EscapesText) {
   const std::string bad = kHostile;
   DeviceRows rows{.moment = 7,
@@ -71,7 +71,7 @@ TEST(PageText, EscapesText) {
   EXPECT_EQ(page.find("{{"), std::string::npos) << "everything is filled in";
 }
 
-// What somebody calls "{{problems}}" is not filled in.
+// An object with the name "{{problems}}" is not replaced.
 TEST(PageText, EscapesPoolsAndLinks) {
   const std::string page =
       whole({.report = {.version = "v", .node = "{{cluster}}", .cluster = "secret"}}, {});

@@ -18,7 +18,7 @@ Report ready_report() {
   return out;
 }
 
-// Names and problems of what is not passed.
+// Names and problems of the checks that fail.
 std::string failed(const Report& report) {
   std::string out;
   for (const Check& check : readiness(report))

@@ -63,7 +63,7 @@ TEST(ServiceMetrics, OfTheWebhookFollowThePrometheusFormat) {
   EXPECT_EQ(wrong_with_metrics(exposition_of(WebhookMetrics{})), "") << "before there is a certificate";
 }
 
-// The page is the interface: what it does not tell of is none, and what it tells of is there.
+// The documentation is the interface: each metric is documented, and each documented one exists.
 TEST(ServiceMetrics, AreDocumented) {
   EXPECT_EQ(names_of_metrics(exposition_of(whole_aggregate())),
             documented_metrics("`/metrics` of `sliced-controller aggregate`"));

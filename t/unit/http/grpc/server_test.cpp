@@ -15,7 +15,7 @@ using namespace std::string_literals;
 using http::Http2Client;
 using http::ServerWorld;
 
-// A server with a method that echoes, one that waits for the test, one that gives up and one that streams.
+// A server with a method that echoes, one that waits for the test, one that aborts and one that streams.
 struct GrpcWorld : ServerWorld {
   explicit GrpcWorld(http::ServerBounds bounds = patient_bounds()) {
     server = std::make_unique<http::Server>(
@@ -245,7 +245,7 @@ TEST(GrpcServer, TimesOutOnAnIncompleteRequest) {
   GrpcWorld world;
   Http2Client client(world);
   client.say(fake::headers_frame(1, head("/t.S/Echo")) + fake::data_frame(1, "\0\0\0\0\5a"s));
-  client.live(75s);  // a minute, and what is left of it once it is answered
+  client.live(75s);  // a minute, and the rest of it after the answer
   EXPECT_EQ(world.server->calls(), 0u);
 }
 

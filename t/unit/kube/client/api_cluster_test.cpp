@@ -16,7 +16,7 @@ using Connection = fake::TcpServer::Connection;
 const Resource kNodes{"", "v1", "nodes", "Node", false};
 const Resource kSlices{"resource.k8s.io", "v1", "resourceslices", "ResourceSlice", false};
 
-/// Hands out what the test says, in the next turn.
+/// Yields the credentials of the test, in the next turn.
 class ScriptedCredentials final : public CredentialSource {
  public:
   explicit ScriptedCredentials(reactor::Scheduler& scheduler) : scheduler_(scheduler) {}
@@ -202,7 +202,7 @@ TEST_F(ApiClusterTest, AcceptsBothKindsForAMetadataList) {
   }
 }
 
-// Red when what a list lacks was deleted, or created, between its pages.
+// Red when a list of pages of two versions is accepted: objects may have been deleted or created in between.
 TEST_F(ApiClusterTest, RefusesPagesOfDifferentVersions) {
   ApiWorld world(*this, [](const SeenRequest& request, Connection& to) {
     const bool first = request.target.find("continue") == std::string::npos;
@@ -437,7 +437,7 @@ TEST_F(ApiClusterTest, ReportsFailuresOfAWatch) {
   }
 }
 
-// Red when a server, or who stands before it, holds a write for ever with a byte now and then.
+// Red when a server or a proxy delays a write without end by a byte now and then.
 TEST_F(ApiClusterTest, TimesOutOnAnAnswerThatDrips) {
   for (const bool is_list : {false, true}) {
     SCOPED_TRACE(is_list);

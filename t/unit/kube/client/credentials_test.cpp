@@ -141,7 +141,7 @@ TEST_F(CredentialsTest, ResolvesFilesRelativeToTheKubeconfig) {
 }
 
 // As KUBECONFIG has it: of several files the first to say something counts, each file's paths are relative to it, and
-// what is missing is passed over.
+// missing files are skipped.
 TEST_F(CredentialsTest, MergesSeveralKubeconfigs) {
   std::filesystem::create_directory(path("second"));
   write("second/t", "of the second");

@@ -477,7 +477,7 @@ TEST_F(DirectoryClusterTest, StopsAtCircularLinks) {
   EXPECT_EQ(listed(cluster), Lines{"in"});
 }
 
-// Red when what is in it is as good as not there: it may be an exclude.
+// Red when its content counts as missing: it may be an exclude.
 TEST_F(DirectoryClusterTest, ReportsAFolderThatIsNestedTooDeeply) {
   put("in.yaml", policy("in", 1));
   std::filesystem::create_directories(path("a/b/c/d/e/f/g/h/i"));
@@ -513,7 +513,7 @@ class ExcludesTest : public DirectoryClusterTest {
            "}\nspec: {action: " + action + ", selector: {cel: 'true'}}\n---\n";
   }
   static std::string both() { return text_of("in", "expose") + text_of("out", "exclude"); }
-  // The exclude, and one that stands for those that nobody can read.
+  // The exclude, and the placeholder for the unreadable ones.
   static bool holds(const Lines& names) {
     return names.size() == 2 && names[0] == "out" && names[1].starts_with("unreadable-file-");
   }
@@ -549,7 +549,7 @@ TEST_F(ExcludesTest, KeepsTheExcludesOfAnUnreadableFile) {
   }
 }
 
-// Red when what is in it counts as deleted, or is said again with each look.
+// Red when its content counts as deleted, or is logged at each check.
 TEST_F(ExcludesTest, AnUnreadableFolderMayContainExcludes) {
   using std::filesystem::perms;
   for (const char* folder : {"a", "b"}) {
@@ -1010,7 +1010,7 @@ TEST_F(DirectoryClusterTest, RefusesAFileWithoutRoom) {
   EXPECT_EQ(listed(cluster), Lines{"a"});
 }
 
-// Red when watches seem to live while whoever lists or writes is told that nothing can be read.
+// Red when watches stay open while lists and writes fail because the directory is unreadable.
 TEST_F(DirectoryClusterTest, EndsWatchesAfterAFailedWrite) {
   DirectoryCluster cluster(loop, log, directory, "here", {.retry_interval = 20ms});
   Heard heard;
@@ -1034,7 +1034,7 @@ TEST_F(DirectoryClusterTest, EndsWatchesAfterAFailedWrite) {
   EXPECT_EQ(listed(cluster, {.resource = kResourceSlices}), Lines{"s"});
 }
 
-// Red when slices are written where nobody reads them again.
+// Red when slices are written to a place from which they are never read.
 TEST_F(DirectoryClusterTest, WritesNothingThroughALinkToAFolder) {
   std::filesystem::create_directories(path("elsewhere"));
   std::filesystem::create_directories(path("in"));

@@ -14,7 +14,7 @@ namespace sliced::kube {
 namespace directory_files_test {
 namespace {
 
-// The kernel opens such a folder of a process that is over, and does not list it. Red when what is not listed is gone.
+// The kernel opens such a folder of an ended process, and does not list it. Red when an unlisted entry counts as missing.
 TEST(NamesIn, RefusesAPartiallyListedFolder) {
   const pid_t over = ::fork();
   ASSERT_GE(over, 0);

@@ -9,7 +9,7 @@
 namespace sliced::kube {
 namespace {
 
-// Red when a write that cannot succeed is repeated for ever, or one that can is given up.
+// Red when a write that cannot succeed is repeated without end, or one that can succeed is abandoned.
 TEST(ClaimWrites, EndIfARetryCannotHelp) {
   const std::vector<std::tuple<Errc, bool, bool>> rows = {
       {Errc::kNotFound, true, true},  {Errc::kConflict, true, true}, {Errc::kInvalid, false, true},

@@ -41,7 +41,7 @@ TEST(ObjectMeta, ReturnsTheLatestManagerOfNoSubresource) {
   EXPECT_EQ(last_manager(parse("{}")), "");
 }
 
-// Red when an update would drop what somebody else set.
+// Red when an update would drop fields of other writers.
 TEST(ObjectMeta, RoundTripsFieldsThatClientsMaySet) {
   const Json object = parse(
       R"({"metadata":{"name":"a","generateName":"a-","finalizers":["example.com/hold","foregroundDeletion"],
