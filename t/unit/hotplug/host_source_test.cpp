@@ -709,7 +709,7 @@ struct HostUseWhileNamesChange : HostSourceTest {
     tree.default_route("storage");
     start_used();
   }
-  // A macvlan that does, without an event.
+  // A macvlan that carries a default route; proc/net/vlan/config does not list it.
   void start_with_macvlan() {
     tree.virtual_link("macvlan0");
     tree.stack("macvlan0", "ens1");

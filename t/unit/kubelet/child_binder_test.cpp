@@ -35,7 +35,7 @@ struct ChildBinderTest : testing::Test {
             .deadline = deadline,
             .kill_after = 2 * fixture::patience(),
             .patience = Millis{200},
-            .at_once = 1,  // what hangs is no hindrance
+            .at_once = 1,  // a hanging process does not delay others
             .answer_max = 2 * fixture::patience()};
   }
   ChildBinder binder(const std::string& script) { return {loop, settings(script)}; }
@@ -69,7 +69,7 @@ TEST_F(ChildBinderTest, UnfinishedDevicesHaveFailed) {
   EXPECT_NE(run(none).at(0).error().what.find("/nonexistent"), std::string::npos);
 }
 
-// Red when a program that does its work is said to hang.
+// Red when a program that still works counts as hanging.
 TEST_F(ChildBinderTest, DoesNotReportARunningBindAsHanging) {
   auto one = binder("sleep 1000000; echo ok 8");
   const auto job = one.run(Binding::kBind, kTwo, [](const Results&) {});
@@ -120,7 +120,7 @@ struct ManyBindings : testing::Test {
   }
   ~ManyBindings() override { std::filesystem::remove_all(directory); }
 
-  // All at once; their answers are in `answers`.
+  // All at the same time; their answers are in `answers`.
   std::vector<std::unique_ptr<reactor::Job>> begin(ChildBinder& binder, size_t count) {
     std::vector<std::unique_ptr<reactor::Job>> jobs;
     answers.assign(count, std::nullopt);

@@ -18,7 +18,7 @@ PreparedClaim share(const std::string& uid) {
   return claim;
 }
 
-// Red when the first of two claims with shares of a function takes away what Multus looks for on behalf of the other.
+// Red when the first of two claims with shares of a function removes the file that Multus reads for the other.
 TEST(ClaimFiles, RemovesADeviceInfoWithItsLastUser) {
   const FileSettings settings{.drivers = {sample::kExposure}, .device_info_directory = "/dp"};
   const PreparedClaim first = share("uid-1"), second = share("uid-2");
@@ -30,7 +30,7 @@ TEST(ClaimFiles, RemovesADeviceInfoWithItsLastUser) {
             std::vector<std::string>{"/dp/example.com-macvlan-0000:03:00.0-device.json"});
 }
 
-// Red when a node that goes from mode MULTUS to STANDALONE keeps for ever what Multus was told of pods of before.
+// Red when a node that changes from mode MULTUS to STANDALONE keeps the files of former pods without end.
 TEST(ClaimFiles, RemovesADeviceInfoOfModeMultusInAnyMode) {
   const FileSettings standalone{
       .drivers = {sample::kExposure}, .device_info_directory = "/dp", .writes_device_infos = false};

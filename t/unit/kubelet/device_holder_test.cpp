@@ -16,7 +16,7 @@ namespace sliced::kubelet {
 namespace device_holder_test {
 namespace {
 
-// A device that nobody else has open: a pseudo terminal of our own.
+// A device that no other process has open: a pseudo terminal of our own.
 TEST(DeviceHolder, FindsTheHolderOfANodeByItsNumber) {
   reactor::Descriptor control(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
   ASSERT_TRUE(control);

@@ -28,7 +28,7 @@ class DriverlessTest : public sample::PreparerWorld {
   const ClaimText machine = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
 };
 
-// Red when the pod stays Terminating, or the function on vfio-pci, until somebody loads the module.
+// Red when the pod stays Terminating, or the function on vfio-pci, until the module is loaded.
 TEST_F(DriverlessTest, ReportsADeviceWithoutADriverAfterThePodEnds) {
   EXPECT_EQ(unprepare(request(machine)), "");
   EXPECT_EQ(driver_of(kVf), "");

@@ -25,7 +25,7 @@ namespace sliced::kubelet::sample {
 
 inline constexpr VfOfInterface kVfOfFakePf{.ifindex = 7, .index = 3};
 
-// A PF's driver: what RTM_SETLINK says of a VF it keeps, and reports (net/core/rtnetlink.c, do_setvfinfo()).
+// A PF's driver: stores the settings of VFs from RTM_SETLINK, and reports them (net/core/rtnetlink.c, do_setvfinfo()).
 class FakePf {
  public:
   VfSettingsKernel kernel() {

@@ -23,7 +23,7 @@ constexpr const char* kVf = "0000:03:00.2";
 
 class HostileCalls : public sample::PreparerWorld {
  protected:
-  // Nothing of any claim, on the node and for whoever decides.
+  // Nothing of any claim remains on the node or in the inputs of decisions.
   bool is_clean() const {
     return preparer->prepared().empty() && preparer->idle() && charged.empty() && held.empty() &&
            node.specs.empty() && node.infos.empty();
@@ -61,7 +61,7 @@ TEST_F(HostileCalls, ReportsAnyAnswerOfTheServerAndRetries) {
     const auto answer = prepare(text);
     EXPECT_NE(answer->error.find(row.said), std::string::npos) << answer->error;
     EXPECT_TRUE(answer->devices.empty() && is_clean()) << row.failure.what;
-    // Nobody has to be asked to take back.
+    // Nothing has to be undone.
     EXPECT_EQ(unprepare(request(text)), "");
     cluster.on_request = nullptr;
     EXPECT_EQ(prepare(text)->error, "");
@@ -190,7 +190,7 @@ TEST_F(HostileCalls, ReportsAFullOrReadOnlyDiskAndRecovers) {
       EXPECT_EQ(unprepare(request(text)), "");
       EXPECT_TRUE(is_clean()) << what;
       EXPECT_EQ(driver_of(kVf), "igbvf");
-      run();  // and whoever comes next finds nothing
+      run();  // and the next daemon finds nothing
       EXPECT_TRUE(is_clean());
     }
 }

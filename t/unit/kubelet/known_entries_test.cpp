@@ -74,7 +74,7 @@ TEST_F(KnownEntriesTest, MarksDevicesThatAreNotReady) {
   EXPECT_EQ(find(decision, kExposure, kPool, "0000-3b-00-0-macvlan")->not_ready, "");
 }
 
-// Red when a prepare is refused, or done, by what was read before its policy began to ask.
+// Red when a prepare is decided by values that were read before its policy began to require them.
 TEST_F(KnownEntriesTest, WaitsForAPfQuery) {
   using namespace std::chrono_literals;
   auto sriov = policy::decode_sriov_policy(object(kSriovPolicy));

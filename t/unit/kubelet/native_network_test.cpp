@@ -59,7 +59,7 @@ TEST(NativeNetworkTest, DecodesRulesNeighborsSysctlsAndTables) {
   EXPECT_TRUE(cni::decode_network(native_config(*network, "ens1v0"), "x").ok());
 }
 
-// Each is of one interface: its value is set where IFNAME stands, and nowhere else.
+// Each is of one interface: its value is set for IFNAME, and for no other.
 TEST(NativeNetworkTest, EachSysctlBelongsToTheInterface) {
   std::string_view before;
   for (const AllowedSysctl& one : allowed_sysctls()) {

@@ -189,7 +189,7 @@ class NodeHostTest : public testing::Test {
   std::vector<std::string> own_macs_;  // that were given to interfaces, by ifindex
   std::set<std::string> nodes_ = {"/dev/vfio/7"}, refuses_;
   std::vector<std::string> writes_, asked_;
-  std::optional<DeviceHolder> holder_;  // of what is asked for
+  std::optional<DeviceHolder> holder_;  // of the requested device
   std::optional<DeviceHolder> process_;
   bool sees_pods_ = true, sees_processes_ = true;
   GroupUse group_use_ = GroupUse::kFree;  // of each group that is there
@@ -779,7 +779,7 @@ TEST_F(NodeHostTest, ReadsTheCurrentInterface) {
   EXPECT_EQ(host().read_device(one)->interface, "");
 }
 
-// The rule is that of discovery: devlink tells where phys_port_name does not.
+// The rule is that of discovery: devlink's flavour counts if phys_port_name is ambiguous.
 TEST_F(NodeHostTest, FindsTheUplinkByDevlink) {
   class WithDevlink final : public hotplug::HostView {
    public:
@@ -814,7 +814,7 @@ TEST_F(NodeHostTest, FindsTheUplinkByDevlink) {
   EXPECT_EQ(uplink({{40, "pf0vf0"}, {41, "p0"}}), "eth9") << "a number alone";
 }
 
-// A software RDMA device stands below no function: it names its interface, and its nodes name it.
+// A software RDMA device is below no function: it names its interface, and its nodes name it.
 TEST_F(NodeHostTest, FindsTheNodesOfASoftwareRdmaDevice) {
   vf().netdev("eth2");
   for (const auto& [device, netdev, node] :
@@ -879,7 +879,7 @@ TEST_F(NodeHostTest, RestoresTheDriver) {
   EXPECT_TRUE(host().restore(device())) << "what is gone needs nothing";
 }
 
-// Red when a pod has to wait for a driver that its device had: nobody loads it for that.
+// Red when a pod waits for a driver that its device had: the driver is not loaded for that.
 TEST_F(NodeHostTest, ReportsAFunctionWithoutItsDriver) {
   for (const bool is_loaded : {true, false}) {
     vf().driver("vfio-pci");
@@ -998,7 +998,7 @@ TEST_F(NodeHostTest, AVariantVfioDriverKeepsTheFunction) {
     EXPECT_TRUE(is_back(**hotplug::open_host_view(tree_.root()), kVf)) << "it makes no interface";
     fs::remove_all(registered);
   }
-  // A kernel before 6.1 has no class vfio-dev: the module shows what it is.
+  // A kernel before 6.1 has no class vfio-dev: the module shows that the driver is one of VFIO.
   EXPECT_FALSE(host().read_device(device())->is_on_vfio);
   fs::create_directories(tree_.root() + "/sys/module/vfio_pci_core/holders/acme");
   fs::create_directory_symlink("../../../../module/acme",
@@ -1036,7 +1036,7 @@ TEST_F(NodeHostTest, ReadsTheKernelsVfioNodes) {
   }
 }
 
-// Red when prepare unbinds what a program in user space has through UIO.
+// Red when prepare unbinds a function that a program in user space has open through UIO.
 TEST_F(NodeHostTest, DoesNotBindADeviceOpenThroughAnotherDriver) {
   sees_processes_ = false;
   // Any number of processes may have a UIO device open: the kernel does not say whether one has.
@@ -1459,7 +1459,7 @@ TEST_F(NodeHostTest, RefusesAnAddressThatThePfDoesNotReport) {
   EXPECT_FALSE(host().set_mac(one, std::string(kNoMac))) << "what is not reported is not none";
 }
 
-// 20 bytes of IPoIB, all zeros, and what is not an address at all: the driver's to choose.
+// 20 bytes of IPoIB, all zeros, and text that is not an address: the driver chooses.
 TEST_F(NodeHostTest, LeavesAnAddressToTheDriverWithoutAnInterface) {
   for (const char* mac : {"00:00:10:49:fe:80:00:00:00:00:00:00:00:11:22:33:44:55:66:77", "00:00:00:00:00:00",
                           "01:00:5e:00:00:01", "", "x=y"}) {

@@ -1,4 +1,4 @@
-// What a device was like before its pod: kept on disk, given back, and never taken from what a pod left.
+// The settings of a device before its pod: kept on disk, restored, and never read from the settings that a pod left.
 #include "kubelet/original_settings.h"
 
 #include <gtest/gtest.h>
@@ -472,7 +472,7 @@ TEST_F(PodsSettings, OfEachVfAreRestoredWithItsPf) {
   }
 }
 
-// The other way round: what a VF has left is none of what the PF's VFs are like before a pod has it.
+// The reverse: settings that a VF's pod left are not among the original settings of the PF's VFs.
 TEST_F(PodsSettings, OfAVfAreRestoredBeforeItsPfIsPrepared) {
   constexpr const char* kPf = "0000:03:00.0";
   node.functions[kPf] = {.look = {.identity = {"8086", "10c9", ""}}, .driver = "igb", .name = "ens1f0"};
@@ -608,7 +608,7 @@ TEST_F(PodsSettings, OfTheNextClaimRemainWhenTheLastIsRemoved) {
   expect_as_before();
 }
 
-// Red when a device whose claim gave up is restored by nothing but the next claim.
+// Red when a device whose claim was abandoned is restored only by the next claim.
 TEST_F(PodsSettings, AreRestoredDespiteAnAbandonedPrepare) {
   const ClaimText text = put_claim(), next = put_claim(2);
   ASSERT_EQ(prepare(text)->error, "");
@@ -634,7 +634,7 @@ TEST_F(PodsSettings, AreRestoredDespiteAnAbandonedPrepare) {
   expect_as_before();
 }
 
-// The file is damaged or lost. Red when what a pod left counts as the original.
+// The file is damaged or lost. Red when settings that a pod left count as the original ones.
 TEST_F(PodsSettings, ThatAreUnknownAreReportedAndNotReplaced) {
   for (const bool is_damaged : {false, true}) {
     SCOPED_TRACE(is_damaged);
@@ -717,7 +717,7 @@ TEST_F(PodsSettings, StayAllowedUntilThePodEnds) {
   EXPECT_EQ(unprepare(request(text)), "");
 }
 
-// VFs are made anew by each boot.
+// Each boot creates VFs again.
 TEST_F(PodsSettings, OfAnotherBootAreNotWritten) {
   const ClaimText text = put_claim();
   ASSERT_EQ(prepare(text)->error, "");

@@ -47,7 +47,7 @@ TEST(PeerCheckpoint, ImportsClaims) {
   EXPECT_TRUE(device.holding.is_exclusive);
 }
 
-// What is run for it when its sandbox stops, and what it was told.
+// The plugins that run when its sandbox stops, and their input.
 TEST(PeerCheckpoint, ImportsNetworks) {
   std::string text = kOne;
   const std::string at = R"("PodUID")";

@@ -90,7 +90,7 @@ TEST_F(KubeletPlugin, RemovesSocketsOfDeadProcessesOnly) {
   EXPECT_EQ(log.count("another program"), 1u) << "said once";
   const auto before = fs::status(path);
   fs::rename(path, path + ".kept");
-  other->reset();  // as after SIGKILL: the file stays, and nobody answers
+  other->reset();  // as after SIGKILL: the file stays, and no process answers
   fs::rename(path + ".kept", path);
   EXPECT_TRUE(run_until([&] { return plugin->is_serving("a.example"); }));
   EXPECT_TRUE(fs::is_socket(before));

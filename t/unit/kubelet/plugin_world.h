@@ -57,7 +57,7 @@ struct KubeletWorld : http::ServerWorld {
                 fake::data_frame(stream, grpc::frame(message), true));
     return stream;
   }
-  /// "0", "13 why"; "" as long as it goes on.
+  /// "0", "13 why"; "" until it ends.
   std::string status(uint32_t stream) {
     client->look();
     const auto& answer = client->answer(stream);

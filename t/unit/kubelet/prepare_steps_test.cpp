@@ -1,4 +1,4 @@
-// What a pod asks for and is told: addresses by its annotation, and metadata of its devices.
+// Requests of a pod and its results: addresses by its annotation, and metadata of its devices.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -100,7 +100,7 @@ TEST_F(PreparerTest, AnswersOnlyOnceItIsOnDisk) {
   EXPECT_EQ(prepare(text)->error, "");
 }
 
-// Where too many reads hang, a worker is given to nobody.
+// If too many reads hang, no worker is assigned.
 TEST_F(PreparerTest, RecoversFromAnyRefusedJob) {
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   size_t failed = 0;
@@ -122,7 +122,7 @@ TEST_F(PreparerTest, RecoversFromAnyRefusedJob) {
 TEST_F(PreparerTest, PreparesNothingBeforeItsRecordIsRead) {
   const ClaimText first = put(claim(1, "0000-03-00-2")), second = put(claim(2, "0000-03-00-2"));
   ASSERT_EQ(prepare(first)->error, "");
-  executor.refused_job = executor.jobs + 1;  // the reading of what was prepared before
+  executor.refused_job = executor.jobs + 1;  // the read of the checkpoint
   run();
   fixture::expect_golden(prepare(second)->error);
 }
@@ -401,7 +401,7 @@ TEST_F(PreparerTest, ReadsFromTheKernelWhetherADeviceIsOnVfio) {
   EXPECT_EQ(unprepare(request(bound)), "");
 }
 
-// Red when the daemon decides over what binding has done: its policy would withdraw what a pod has.
+// Red when decisions use the facts after binding: the policy would withdraw the pod's device.
 TEST_F(PreparerTest, PinsFactsUntilUnprepareEvenForTheNextClaim) {
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   std::map<std::string, hotplug::HostDevice> when_bound;
@@ -544,7 +544,7 @@ TEST_F(PreparerTest, ARestartKnowsPreparedClaims) {
   run();
   EXPECT_EQ(charged.size(), 1u) << "prepared means allocated, also for who comes after";
   EXPECT_NE(prepare(put(claim(2, "0000-03-00-2")))->error.find("ns/claim-1"), std::string::npos);
-  node.specs.clear();  // somebody cleaned up
+  node.specs.clear();  // as if an administrator had deleted them
   EXPECT_EQ(prepare(text), before);
   EXPECT_TRUE(has_spec(request(text).uid)) << "its files are made sure of once";
 }

@@ -160,14 +160,14 @@ class PreparerWorld : public testing::Test {
   ClaimPreparer::Settings settings{
       .files = {.drivers = {kSriov, kExposure}, .device_info_directory = "/dp"}};  // of the next run()
   std::string boot_id = "boot-1", waits_for;
-  std::string facts_driver = "igbvf";               // what is decided over of all functions
+  std::string facts_driver = "igbvf";               // the driver of all functions for decisions
   std::optional<std::vector<std::string>> allowed;  // KnownEntry::vf_settings of all functions
   bool has_policy = true;                           // of all functions
   std::set<std::string> gone;                       // entries that are not there
   std::set<std::string> links;                      // entries that are VLAN links
-  std::set<std::string> charged;                    // what the ledger has been told
-  std::map<std::string, hotplug::HostDevice> held;  // what the daemon decides over
-  policy::NotReturnedDevices withheld;              // what it does not offer
+  std::set<std::string> charged;                    // the prepared devices in the ledger
+  std::map<std::string, hotplug::HostDevice> held;  // the pinned facts for decisions
+  policy::NotReturnedDevices withheld;              // devices that it withholds
   InterfacePort* interfaces = nullptr;              // of the next run()
   std::unique_ptr<ClaimPreparer> preparer;
 };

@@ -22,7 +22,7 @@ constexpr const char* kInfo = "/dp/intel.com-vf-0000:03:00.2-device.json";
 struct ReconcileTest : testing::Test {
   ReconcileTest() { cluster.install(kube::kResourceClaims); }
 
-  // As it is on record; it stands in the API server, too, unless something takes it away.
+  // As in the record; it exists in the API server, too, unless the test deletes it.
   PreparedClaim& put(const std::string& name = "claim-1") {
     ClaimText text;
     text.name = name;
@@ -159,7 +159,7 @@ TEST_F(ReconcileTest, ChangesNothingWithoutAnAnswer) {
   EXPECT_TRUE(taken_back.empty());
 }
 
-// Red when a load balancer without a server says that claims are gone.
+// Red when the answer of a load balancer without a server counts as the deletion of claims.
 TEST_F(ReconcileTest, ChangesNothingForANotFoundWithoutAStatus) {
   put();
   cluster.on_request = [](const fake::Request&) -> std::optional<kube::Failure> {

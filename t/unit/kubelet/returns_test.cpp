@@ -105,7 +105,7 @@ TEST_F(ReturnsTest, LeavesAnExistingClaimToItsKubelet) {
   EXPECT_NE(refused.find(std::string("could not be restored: ") + kOpen + "; the kubelet tries again"),
             std::string::npos)
       << refused;
-  // It goes only now, and nobody calls unprepare.
+  // It ends only now, without a call of unprepare.
   remove(text);
   scheduler.advance(Returns::kMax + Millis{1'000});
   EXPECT_EQ(withheld.size(), 1u);

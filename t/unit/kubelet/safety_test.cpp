@@ -158,7 +158,7 @@ TEST(Safety, FunctionsOfAPfHaveDistinctMacAddresses) {
   fixture::expect_golden(mac_refusal(asks, link, {{key_of(has), has}}, {}));
   link.lower_pfs.clear();
   EXPECT_EQ(mac_refusal(asks, link, {{key_of(has), has}}, {}), "");
-  // One that asks for none is not refused for what it has.
+  // A claim without requirements is not refused for the properties of its device.
   PreparedDevice quiet = on("0000:03:00.3", kPf);
   quiet.held.emplace().netdev = hotplug::Netdev{.mac = kMac};
   const PreparedClaim holder = claim_with("first", asking(on("0000:03:00.2", kPf))),

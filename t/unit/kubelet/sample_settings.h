@@ -1,5 +1,5 @@
 #pragma once
-// What a PF says of its VFs.
+// The settings that a PF reports for its VFs.
 #include <string>
 #include <utility>
 

@@ -54,7 +54,7 @@ struct SilentOthers : testing::Test {
     for (const std::string& path : {at.registrar, own.folder}) std::filesystem::create_directories(path);
   }
   ~SilentOthers() override { std::filesystem::remove_all(root); }
-  // A socket at which somebody listens as long as the descriptor lives.
+  // A listening socket, as long as the descriptor lives.
   static reactor::Descriptor socket_at(const std::string& path) {
     reactor::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM, 0));
     sockaddr_un address{};

@@ -178,7 +178,7 @@ TEST(VfSettings, DoesNotSetAnUnsetGuidToZero) {
   }
 }
 
-// Red when a driver that refuses, or does not do what it acknowledges, is believed.
+// Red when the answer of a driver that refuses, or acknowledges without effect, is believed.
 TEST(VfSettings, NamesSettingsThatCannotBeRestored) {
   FakePf pf;
   pf.vf = of_a_pod();
@@ -222,7 +222,7 @@ TEST(VfSettings, WritesNothingForAnOpenOrMissingFunction) {
   EXPECT_EQ(other.error().what, "its PF does not report VF 4");
 }
 
-// Red when what a VfConfig asks for is not what the PF has afterwards, or anything else of the VF changes.
+// Red when the PF's settings differ from the VfConfig afterwards, or another setting of the VF changes.
 TEST(VfSettings, ANetworkSetsItsFields) {
   FakePf pf;
   const VfConfig wanted{.vlan = 100, .trust = true, .spoof_check = false, .min_rate_mbps = 10};
@@ -265,7 +265,7 @@ TEST(VfSettings, AnAdVlanIsUntaggedAndARateKeepsTheOther) {
   EXPECT_EQ(pf.vf.max_rate_mbps, 900);
 }
 
-// Red when a driver that refuses, does not do what it acknowledges, or reports nothing is believed.
+// Red when the answer of a driver that refuses, acknowledges without effect, or reports nothing is believed.
 TEST(VfSettings, NamesASettingThatThePfDoesNotApply) {
   FakePf pf;
   pf.refused = {IFLA_VF_TRUST}, pf.ignored = {IFLA_VF_VLAN};

@@ -33,7 +33,7 @@ FleetPolicies policies(const std::vector<kube::Json>& objects) {
   return out;
 }
 
-// Four VFs of ens1f0, of which the node says that they stand so.
+// Four VFs of ens1f0, with these verdicts in the node's report.
 reports::NodeReport report(const std::string& standing, const std::vector<std::string>& of_policies) {
   reports::DeviceGroup group;
   group.type = "vf";
@@ -71,7 +71,7 @@ std::string told(const JudgedNode& before, const JudgedNode& after) {
   return out;
 }
 
-// Red when an edit is said to change something else than the daemon of the node would make of it.
+// Red when the shown effect of an edit differs from the decision of the node's daemon.
 TEST(FleetPolicies, JudgesAnEditByTheRealDecisionOverReports) {
   const FleetPolicies now = policies({sriov("a", "{pfNames: [\"ens1f0#0-1\"]}")});
   const reports::NodeReport by = report("offered", {"a"});
@@ -84,7 +84,7 @@ TEST(FleetPolicies, JudgesAnEditByTheRealDecisionOverReports) {
   EXPECT_EQ(told(judged(now, by), judged(now, by)), "");
 }
 
-// Red when an exclude that nobody can understand is said to take away what it leaves where it is.
+// Red when an unreadable exclude is reported to withdraw devices that stay offered.
 TEST(FleetPolicies, AnInvalidExcludeWithdrawsNothing) {
   const FleetPolicies now = policies({sriov("a", "{pfNames: [ens1f0]}"), exposure("p", "expose", "true")});
   const reports::NodeReport by = report("offered", {"a"});
@@ -375,7 +375,7 @@ TEST(FleetPolicies, JudgesADeletionLikeAnEdit) {
   }
 }
 
-// Red when who may not list nodes or policies learns nothing of what nodes report.
+// Red when a user who may not list nodes or policies does not see the nodes' reports.
 TEST(PolicyTables, ShowsReportsWithoutNodesOrPolicies) {
   const FleetPolicies of = policies({sriov("a", "{pfNames: [ens1f0]}")});
   const reports::NodeReport by = report("offered", {"a"});
@@ -413,7 +413,7 @@ TEST(FleetPolicies, UsesReportsForNodeSelectionWithoutLabels) {
   EXPECT_EQ(judge_node(by, unlabelled, its.after, kDrivers).entries.size(), 1u);
 }
 
-// Red when a guess is made of what nobody can tell: whether a new policy, or a new selector, means the node.
+// Red when unknown results are guessed: whether a new policy, or a new selector, selects the node.
 TEST(FleetPolicies, ReportsANewLabelSelectorAsUnknownWithoutLabels) {
   const FleetPolicies now = policies({sriov("a", "{pfNames: [ens1f0]}", "  nodeSelector: {zone: a}\n")});
   const auto why_not = [&](const std::string& more, const std::string& name) {

@@ -44,7 +44,7 @@ struct FleetReadingTest : testing::Test, LateObjects {
   std::vector<std::string> unread;
 };
 
-// Red when a list whose pages the server has forgotten ends the command, or when what went meanwhile is told nevertheless.
+// Red when a list with an expired continue token ends the command, or when objects that were deleted meanwhile are shown.
 TEST_F(FleetReadingTest, RestartsAnExpiredListAndDropsItsObjects) {
   pages.late = {{"nodes", 1}, {"resourceslices", 2}, {"nodedevicereports", 1}, {"resourceclaims", 1}};
   const std::map<std::string, std::pair<kube::Resource, std::string>> gone = {
@@ -73,7 +73,7 @@ TEST_F(FleetReadingTest, ReportsAnUnreadableObjectOnce) {
   EXPECT_EQ(unread, std::vector<std::string>{"ResourceSlice broken: spec.pool.name is missing"});
 }
 
-// Red when a list that is forbidden ends the command, or when what is missing for want of it is not named.
+// Red when a forbidden list ends the command, or when the missing data is not named.
 TEST_F(FleetReadingTest, NamesForbiddenListsAndReadsTheOthers) {
   cluster.install(kube::kLeases);
   cluster.install(kube::kDeviceExposurePolicies);
@@ -153,7 +153,7 @@ TEST_F(FleetReadingTest, ReadsOneNode) {
 
 using Visited = std::vector<std::string>;
 
-// What goes while the pages of its kind are forgotten must not be told, in whatever is read.
+// An object that is deleted while the continue token of its kind expires must not be shown, for any kind.
 struct FleetForgottenTest : FleetReadingTest {
   Visited visited(const NodeViews& nodes) {
     Visited out;
@@ -209,7 +209,7 @@ TEST_F(FleetForgottenTest, ForgetsDeletedNodes) {
   EXPECT_TRUE(nodes.contains("a"));
 }
 
-// Red when a node is told twice.
+// Red when a node is shown twice.
 TEST_F(FleetForgottenTest, VisitsANodeOnce) {
   cluster.put_text(kube::kNodes, R"({"metadata":{"name":"c"}})");
   NodeViews nodes;
@@ -218,7 +218,7 @@ TEST_F(FleetForgottenTest, VisitsANodeOnce) {
   EXPECT_EQ(visited(nodes), (Visited{"a reports", "b reports", "c: it writes no report"}));
 }
 
-// Red when it is told that a node writes no report whose report cannot be read.
+// Red when a node with an unreadable report is shown as one without a report.
 TEST_F(FleetForgottenTest, ReportsAnUnreadableReport) {
   NodeViews nodes;
   ASSERT_TRUE(read_node_views(objects, nodes, unread));

@@ -51,7 +51,7 @@ TEST(FleetTables, WidePrintsARowPerPool) {
             "3 nodes, 1 without slices, 1 failing: 12 devices, 6 allocated, 6 free, 0 tainted\n");
 }
 
-// Red when a name of others' steers the terminal, or an escape of ours stands where no terminal is.
+// Red when a foreign name controls the terminal, or our escape sequences are printed without a terminal.
 TEST(FleetTables, EscapesNamesAndColoursTerminalsOnly) {
   std::vector<NodeRow> rows = {node("evil\x1b[2J\n", 1, 0)};
   rows[0].problems = {"\x1b]0;title\x07"};

@@ -36,7 +36,7 @@ const NodeRow& row_of(const std::vector<NodeRow>& rows, const std::string& name)
   return kNone;
 }
 
-// Red when what is had, tainted or gone counts as free, or the other way round.
+// Red when an allocated, tainted or withdrawn device counts as free, or a free one does not.
 TEST(Fleet, CountsOfferedDevicesAndTheirClaims) {
   Fleet fleet({kDriver});
   fleet.put_node("a");
@@ -113,7 +113,7 @@ TEST(Fleet, UsesTheNewestContentOfAClaim) {
   EXPECT_EQ(row_of(fleet.rows(), "a").usage.allocated, 1u);
 }
 
-// The scheduler gives nothing of such a pool away: red when it looks as if there were something to be had.
+// The scheduler allocates nothing from such a pool: red when its devices are shown as free.
 TEST(Fleet, CountsNothingFreeInAnIncompletePool) {
   Fleet fleet({kDriver});
   fleet.put_node("a");
@@ -316,7 +316,7 @@ TEST(Fleet, DoesNotReportARecentEditAsLag) {
   EXPECT_EQ(row_of(fleet.rows(), "a").behind.size(), 1u);
 }
 
-// Red when a daemon that follows another namespace is said to be behind.
+// Red when a daemon that reads another namespace is shown as outdated.
 TEST(Fleet, IgnoresPoliciesOfAnotherNamespace) {
   Fleet fleet({kDriver});
   fleet.put_node("a");

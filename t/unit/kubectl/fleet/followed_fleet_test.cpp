@@ -60,7 +60,7 @@ TEST_F(FollowedFleetTest, ShowsNodesWithSlicesWithoutPermissionForNodes) {
   EXPECT_EQ(rows[0].problems, std::vector<std::string>{});
 }
 
-// Red when who may not read everything sees nothing, or does not learn what is missing.
+// Red when a user who may not read everything sees nothing, or the missing data is not named.
 TEST_F(FollowedFleetTest, NamesForbiddenDataAndShowsTheRest) {
   cluster.deny("resourceclaims");
   cluster.deny("leases");
@@ -100,7 +100,7 @@ struct SilenceTest : FollowedFleetTest {
   static constexpr int64_t kNow = 1'795'219'810;  // 2026-11-21T00:10:10Z
 };
 
-// Red when a daemon that dies is shown as alive for more than two minutes, or when each renewal draws the page anew.
+// Red when a daemon that dies is shown as alive for more than two minutes, or when each renewal redraws the page.
 TEST_F(SilenceTest, DetectsADeadDaemonWithinTwoMinutes) {
   follow();
   EXPECT_FALSE(is_silent());
@@ -129,7 +129,7 @@ TEST_F(SilenceTest, IgnoresAnOutageOfTheApiServer) {
   EXPECT_TRUE(is_silent()) << "it did not come back";
 }
 
-// Red when what is shown is old, and nobody says so.
+// Red when outdated data is shown without a note.
 TEST_F(FollowedFleetTest, MarksDataAsOldAfterALostPermission) {
   follow();
   cluster.deny("nodedevicereports");

@@ -86,7 +86,7 @@ TEST(NodeDevices, ShowsHardwareAndClaimOfEachDevice) {
             R"x("pciAddress":"0000:03:00.2","pf":"p0","state":"allocated","claims":["ns/x (pod p)"]}]})x");
 }
 
-// Red when what pods hold of a node that offers nothing any more is not told.
+// Red when the allocated devices of a node that no longer offers any are not shown.
 TEST(NodeDevices, ShowsDevicesHeldFromADeletedPool) {
   Fleet fleet({kDrivers.sriov, kDrivers.exposure});
   fleet.put_claim({.id = "ns/x",

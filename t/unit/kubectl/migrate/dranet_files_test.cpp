@@ -1,4 +1,4 @@
-// Manifests of dranet's users through `migrate`: what is printed is what `validate` accepts, and what is lost is said.
+// Manifests of dranet's users through `migrate`: `validate` accepts the output, and losses are reported.
 #include <gtest/gtest.h>
 
 #include "cli/validate.h"

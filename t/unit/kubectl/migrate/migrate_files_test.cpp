@@ -288,7 +288,7 @@ TEST_F(MigrateFiles, ReportsPodsThatLoseUioNodes) {
   EXPECT_TRUE(lost.says("the plugin gives pods its /dev/uio node (driver igb_uio)")) << lost.out;
 }
 
-// 09 and 16: what the plugin reads otherwise than it is meant.
+// 09 and 16: fields that the plugin reads differently from their meaning.
 TEST_F(MigrateFiles, ReportsFieldsThatThePluginReadsDifferently) {
   const std::string fields = R"("selectors": {"pfNames": ["ens1f0"]})";
   for (const auto& [resource, error] : std::vector<std::pair<std::string, std::string>>{
@@ -618,7 +618,7 @@ TEST_F(MigrateFiles, NamesAJinjaTemplate) {
   EXPECT_TRUE(answer.says("has {%: is this a template?")) << answer.err;
 }
 
-// Red when pods that need not change run without an interface, and nothing says so.
+// Red when unchanged pods would run without an interface, without a warning.
 TEST_F(MigrateFiles, NamesClassesByTheDefinitionsOfTheirResources) {
   const auto definition = [](const std::string& space, const std::string& name, const std::string& resource) {
     return "---\napiVersion: k8s.cni.cncf.io/v1\nkind: NetworkAttachmentDefinition\nmetadata: {name: " +
@@ -750,7 +750,7 @@ TEST_F(MigrateFiles, UsesThePrefixOfThePluginsDaemonSet) {
                   .says("extendedResourceName: mine.io/a"));
 }
 
-// Red when the message is that of the YAML reader, and says nothing about the file.
+// Red when the message is that of the YAML reader, without the file.
 TEST_F(MigrateFiles, NamesFilesThatAreWrittenOtherwise) {
   const Answer described =
       run(written("Name:         sriovdp-config\nLabels:       <none>\n\nData\n====\nconfig.json:\n----\n"

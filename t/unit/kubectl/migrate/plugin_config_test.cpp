@@ -78,7 +78,7 @@ struct Documented {
   const char* what;
   const char* json;
   const char* offered;  // or "" and
-  const char* error;    // what is said
+  const char* error;    // the expected text
 };
 
 // What the plugin's documentation shows, in our own words: each form and each selector once.

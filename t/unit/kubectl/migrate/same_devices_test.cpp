@@ -53,7 +53,7 @@ void look_at(uint32_t seed, Form form, bool with_rdma, Counts& counts) {
       // A SriovResourcePolicy offers VFs alone, and cannot ask for a driver of any name.
       const bool can_be_said =
           is_exposure || (device.type == hotplug::DeviceType::kVf && !device.driver.empty());
-      // The plugin finds no default route; what the host uses is not offered.
+      // The plugin finds no default route; devices that the host uses are not offered.
       const bool is_left_out =
           !device.host_use.empty() || (!is_exposure && device.type != hotplug::DeviceType::kVf);
       if (can_be_said || is_left_out) {

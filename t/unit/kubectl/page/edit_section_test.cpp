@@ -74,7 +74,7 @@ TEST(EditSection, ShowsWhyThereIsNoAnswer) {
   const EditEffect lines = effect("", 1, "a: \x1b<b>\nb\n");
   EXPECT_NE(html_of(lines).find(">a: \\x1b&lt;b&gt;\nb</pre>"), std::string::npos) << html_of(lines);
   EXPECT_EQ(json_of(lines).text("problem"), "a: \\x1b<b>\nb");
-  // What is said beside an answer stands beside it.
+  // The note about an answer is shown beside it.
   const EditEffect same =
       effect(R"({"nodes":[],"unjudged":[],"same":2})", 0, "p.yaml: says what the cluster has");
   EXPECT_EQ(summary_of(same), "0 nodes would change, 2 nodes would not");

@@ -103,7 +103,7 @@ TEST(FleetPage, EscapesNames) {
   EXPECT_EQ(fleet_page(facts).find("data-health=\"<"), std::string::npos);
 }
 
-// Red when nodes that need somebody are in the middle of the alphabet, or when the headline is well beside them.
+// Red when nodes with problems are sorted by name among the others, or when the headline reports no problem.
 TEST(FleetPage, SortsAndHeadlinesNodesWithProblems) {
   FleetPageFacts facts;
   facts.rows = {node("a", "", false), node("b", "late", false), node("c", "broken", true)};

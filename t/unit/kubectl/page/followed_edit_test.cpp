@@ -59,7 +59,7 @@ TEST_F(FollowedEditTest, RunsNothingWithoutARequest) {
   EXPECT_EQ(edit.moment(), 1u);
 }
 
-// Red when loads of the page that nobody answers take all places that there are for browsers.
+// Red when unanswered loads of the page take all connections for browsers.
 TEST_F(FollowedEditTest, BoundsWaitingRequests) {
   std::vector<std::unique_ptr<http::Call>> calls;
   for (size_t i = 0; i < kEditWaitingMax; ++i) calls.push_back(waiting("waited"));
@@ -72,7 +72,7 @@ TEST_F(FollowedEditTest, BoundsWaitingRequests) {
   EXPECT_EQ(heard.size(), kEditWaitingMax + 1);
 }
 
-// Red when an answer is told for longer than half a minute, or the cluster is read more often than that.
+// Red when an answer is shown for longer than half a minute, or the cluster is read more often than that.
 TEST_F(FollowedEditTest, RenewsAnOldAnswerOnRequest) {
   edit.look();
   scheduler.advance(Millis{1'000});
@@ -115,7 +115,7 @@ TEST_F(FollowedEditTest, AnswersWithTheCurrentFile) {
   EXPECT_EQ(heard, (Heard{"a", "b", "c"}));
 }
 
-// Red when somebody who writes the file without end keeps everybody from an answer.
+// Red when a file that is written without end prevents all answers.
 TEST_F(FollowedEditTest, AnswersForAFileThatChangesConstantly) {
   const auto call = waiting("a");
   for (int i = 0; i <= kEditedAgainMax; ++i) {
@@ -135,7 +135,7 @@ TEST_F(FollowedEditTest, SendsNothingToADisconnectedClient) {
   EXPECT_TRUE(runs()) << "others wait for it";
   answer(7);
   EXPECT_EQ(heard, Heard{"stays"});
-  // Those that are told may drop their own call, and another one's.
+  // Callbacks may drop their own call, and other calls.
   stamp = "2";
   std::unique_ptr<http::Call> own, other;
   own = edit.when_current([&] { heard.emplace_back("own"), own.reset(), other.reset(); });

@@ -41,7 +41,7 @@ TEST_F(QuestionsTest, BoundsConcurrentQuestions) {
   EXPECT_NE(ask("c"), nullptr);
 }
 
-// Red when a question that nobody waits for is answered, or takes a place before it was begun.
+// Red when a dropped question is answered, or counts before it has started.
 TEST_F(QuestionsTest, ForgetsAQuestionDroppedBeforeItsStart) {
   auto a = ask("a"), b = ask("b");
   a.reset();
@@ -78,7 +78,7 @@ TEST_F(QuestionsTest, AnAnswerMayDropItsQuestion) {
   EXPECT_EQ(heard, Heard{"a"});
 }
 
-// Red when an answer goes on for a browser that has gone.
+// Red when the computation for a disconnected browser continues.
 TEST(Questions, NotifiesARunningQuestionThatItIsDropped) {
   reactor::Loop loop;
   reactor::ThreadExecutor executor(loop);
@@ -106,7 +106,7 @@ constexpr const char* kClaim =
     "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: vf, namespace: ns}\n"
     "spec: {devices: {requests: [{name: vf, exactly: {deviceClassName: none}}]}}\n";
 
-// Red when the page says otherwise of a pod than `kubectl sliced why`, or writes to its own standard streams.
+// Red when the page's answer for a pod differs from `kubectl sliced why`, or is written to the standard streams.
 TEST(Questions, AnswersEqualThoseOfTheCommands) {
   fixture::SysfsTree files;
   files.write("cluster/pod.yaml", kWaitingPod);
@@ -195,7 +195,7 @@ struct SilentServer {
   int port = 0;
 };
 
-// Red when a question that was given up goes on for two minutes with each list that the server does not answer.
+// Red when an abandoned question continues for two minutes with each list that the server does not answer.
 TEST(Questions, AHangingServerHoldsNoDroppedQuestion) {
   const SilentServer server;
   fixture::SysfsTree files;

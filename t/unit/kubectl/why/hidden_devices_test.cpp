@@ -68,7 +68,7 @@ std::vector<HiddenMatch> found(const std::string& selector, const reports::Devic
 constexpr const char* kStorage =
     "device.driver == \"sriov.example\" && device.attributes[\"sriov.example\"].resourceName == \"storage\"";
 
-// Red when who hides what a pod waits for is not named, or a device is named that would not help.
+// Red when the policy that hides a requested device is not named, or a device is named that would not match.
 TEST(HiddenDevices, NamesThePolicyThatHidesMatchingDevices) {
   const std::vector<HiddenMatch> wanted = {
       {"worker-1", "uplink", "0000:3b:01.0", 4, "DeviceExposurePolicy no-vfs excludes it"}};
@@ -117,7 +117,7 @@ TEST(HiddenDevices, NamesBothPoliciesOfAConflict) {
       << "it is offered as that";
 }
 
-// Red when a code of an outcome is all that is said.
+// Red when the text is only the code of an outcome.
 TEST(HiddenDevices, DescribesOutcomesInSentences) {
   for (const char* outcome :
        {"unreadable", "refused", "excluded", "exclude-unreadable", "exclude-unknown", "expose-unknown",
@@ -134,11 +134,11 @@ TEST(HiddenDevices, DescribesOutcomesInSentences) {
 TEST(HiddenDevices, OmitsDevicesThatWouldNotMatch) {
   EXPECT_TRUE(found("device.driver == \"another\"", vfs("ens1f0", "hidden")).empty());
   EXPECT_TRUE(found(kStorage, vfs("ens9", "hidden")).empty());     // no policy would offer it
-  EXPECT_TRUE(found(kStorage, vfs("ens1f0", "offered")).empty());  // it is there to be had
+  EXPECT_TRUE(found(kStorage, vfs("ens1f0", "offered")).empty());  // it is offered
   EXPECT_TRUE(found("device.attributes[\"x\"].y == 1", vfs("ens1f0", "hidden")).empty());  // an error
 }
 
-// Red when who writes a claim has whoever asks about it wait as long as there are nodes.
+// Red when the author of a claim can cause an answer whose time grows with the number of nodes.
 TEST(HiddenDevices, BoundsExpressionsOverAllNodes) {
   reports::NodeReport report;
   report.node = kNode.name;

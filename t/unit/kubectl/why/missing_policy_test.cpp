@@ -290,7 +290,7 @@ TEST_F(MissingPolicyTest, DoesNotSuggestExcludedValues) {
   EXPECT_NE(advice(of + "supportedCNIs.contains(\",macvlan,\") && " + of + "type == \"pf\""), "");
 }
 
-// Red when an existing policy is to be opened until it selects devices of another type than it means.
+// Red when the proposed change of a policy makes it select devices of another type than it means.
 TEST_F(MissingPolicyTest, DoesNotWidenAnExistingSelectorToOtherTypes) {
   policy(
       "kind: DeviceExposurePolicy\nmetadata: {name: fast}\n"

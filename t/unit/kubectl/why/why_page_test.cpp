@@ -35,7 +35,7 @@ constexpr const char* kCluster =
     "spec: {devices: {requests: [{name: r, exactly: {deviceClassName: c,\n"
     "  selectors: [{cel: {expression: \"true\\nclaim ns/other is allocated\\e[2J\"}}]}}]}}\n";
 
-// Red when what somebody wrote into a selector looks like a line of the answer, or steers the terminal.
+// Red when the text of a selector looks like a line of the answer, or controls the terminal.
 TEST(WhyPage, JoinsTheLinesOfAnExpression) {
   const why::Cluster cluster = cluster_of(kCluster);
   ASSERT_EQ(cluster.claims.size(), 1u);
@@ -65,7 +65,7 @@ TEST(WhyPage, HeadlinesThePolicyThatHidesDevices) {
   EXPECT_EQ(json_of(answer, "claim ns/claim").find({"causes"})->array()->size(), 2u);
 }
 
-// Red when a slip in the name of an attribute is told in the last column of the table alone.
+// Red when a misspelled attribute is reported in the last column of the table only.
 TEST(WhyPage, HeadlinesAnAttributeThatNoDeviceHas) {
   const why::Cluster cluster = cluster_of(
       "kind: Node\nmetadata: {name: w}\n"
@@ -161,7 +161,7 @@ TEST(WhyPage, GroupsEqualRows) {
   EXPECT_EQ(text.find("w-30"), std::string::npos) << text;
 }
 
-// Red when what would help is below tables of nodes.
+// Red when the advice is below the tables of nodes.
 TEST(WhyPage, PrintsTheAnswerBeforeItsEvidence) {
   const std::string text = text_of_pod(cluster_of(fleet_of(3, 3)), kOwnClaim);
   const size_t change = text.find("To run there, all of these must change:"), table = text.find("\nNODE ");
@@ -180,7 +180,7 @@ TEST(WhyPage, HeadlinesTheReasonOfAnUnsureAnswer) {
   EXPECT_EQ(text.find("does not wait for one"), std::string::npos) << text;
 }
 
-// Red when a pod whose extended resource a DeviceClass provides is said to ask for no device.
+// Red when a pod whose extended resource a DeviceClass provides counts as a pod without devices.
 TEST(WhyPage, ShowsExtendedResourcesAsAClaim) {
   why::Cluster cluster = cluster_of(fleet_of(1, 1));
   cluster.classes[0].extended_resource = "example.com/vf";
@@ -195,7 +195,7 @@ TEST(WhyPage, ShowsExtendedResourcesAsAClaim) {
             std::string::npos);
 }
 
-// Red when a cluster full of what cannot be read is told object by object.
+// Red when a cluster full of unreadable objects is reported object by object.
 TEST(WhyPage, BoundsUnreadableObjects) {
   why::Cluster cluster = cluster_of(kCluster);
   for (int i = 0; i < 1'000; ++i)
@@ -322,7 +322,7 @@ TEST(WhyPage, NamesAMisspelledDriverFirst) {
       << text;
 }
 
-// Red when the headline is only that no node has what the claims ask for.
+// Red when the headline only says that no node has the requested devices.
 TEST(WhyPage, HeadlinesEachAlternativeThatIsShort) {
   const std::string cluster =
       devices_of("w-1", "d.io", 1) + devices_of("w-2", "d.io", 1) + class_of("vf", "d.io") +
@@ -402,7 +402,7 @@ constexpr const char* kExclusive =
     "{name: pf, attributes: {t: {string: pf}}, consumesCounters: [{counterSet: g, counters: {u: {value: 1}}}]}, "
     "{name: vf, attributes: {t: {string: vf}}, consumesCounters: [{counterSet: g, counters: {u: {value: 1}}}]}]}\n";
 
-// Red when a request is said to have enough devices, of which its counters allow one.
+// Red when a request counts as satisfied although the counters allow only one of its devices.
 TEST(WhyPage, HeadlinesDevicesThatExcludeEachOther) {
   for (const char* requests : {"{name: a, exactly: {deviceClassName: vf, count: 2}}",
                                "{name: a, exactly: {deviceClassName: vf}}, {name: b, exactly: "

@@ -28,7 +28,7 @@ struct WhyReadingTest : testing::Test, LateObjects {
   }
 };
 
-// Red when what went while the server forgot the pages of its list counts, or anything counts twice.
+// Red when an object counts that was deleted while the continue token expired, or anything counts twice.
 TEST_F(WhyReadingTest, CountsARestartedListOnce) {
   const struct {
     const kube::Resource& kind;
@@ -103,7 +103,7 @@ struct StartTest : WhyReadingTest {
   why::Answer answer;
 };
 
-// Red when nothing is said of a pod that is on a node and hangs there.
+// Red when the answer for a pod that hangs on its node has no reason.
 TEST_F(StartTest, ReportsTheLastWarningOfAStartingPodWithItsAge) {
   event("older", "12:01:00");
   event("newer", "12:08:00");
@@ -134,7 +134,7 @@ TEST_F(StartTest, ReportsTheCauseBeforeALaterHintAboutTheNode) {
   EXPECT_EQ(notes(), std::vector<std::string>{"FailedPrepareDynamicResources: device d: busy (7m ago)"});
 }
 
-// Red when an old event comes before what the node reports now, or when the remedy is not named.
+// Red when an old event precedes the node's present report, or when the remedy is not named.
 TEST_F(StartTest, ReportsNodeProblemsFirstWithTheirRemedy) {
   event("driver is not registered", "12:01:00");
   put(kube::kNodeDeviceReports,
@@ -254,7 +254,7 @@ struct SharesTest : WhyReadingTest {
   why::Cluster all;
 };
 
-// Red when the end of other pods is all that is said to help where a policy limits the shares.
+// Red when the only advice is the end of other pods although a policy limits the shares.
 TEST_F(SharesTest, SuggestsALargerCapacityFirstIfSharesAreUsedUp) {
   put(kube::kDeviceExposurePolicies,
       "metadata: {name: shares}\nspec: {selector: {cel: 'device.attributes[\"dra.example\"].type == \"pf\"'}, exposure: "

@@ -76,7 +76,7 @@ TEST(Why, HonoursTaintRules) {
       << "schedulers before 1.37 know of no rules";
 }
 
-// Red when a selector that is right is to be loosened, because the name of the class is wrong or a policy is missing.
+// Red when the advice loosens a correct selector although the name of the class is wrong or a policy is missing.
 TEST(Why, DoesNotLoosenSelectorsIfAnotherRemedyIsEnough) {
   const std::string selector = "{cel: {expression: 'device.attributes[\"d.io\"].vendor == \"1af4\"'}}";
   Cluster cluster;
@@ -143,7 +143,7 @@ TEST(Why, NamesASufficientChangeOfSeveralNodesOnce) {
       << answer.advice[0];
 }
 
-// Two of what there is one of: nothing alone is enough, and all that is needed is named.
+// Two devices are requested and one exists: no single change is sufficient, and all necessary ones are named.
 TEST(Why, NamesAllObstacles) {
   Cluster cluster;
   const Answer answer = ask(cluster, "{deviceClassName: vf, count: 2}");
@@ -227,7 +227,7 @@ spec: {selectors: [{cel: {expression: 'device.driver == "e.io"'}}]}
             std::vector<std::string>{"delete claim default/small, which no pod uses"});
 }
 
-// Red when a slice with compatibility groups makes its pool incomplete, or a PF is said to be free beside its VF.
+// Red when a slice with compatibility groups makes its pool incomplete, or a PF counts as free beside its allocated VF.
 TEST(Why, NamesTheUsersOfCompatibilityGroups) {
   const auto why = [](const std::string& allocated, const std::string& groups) {
     Cluster cluster;
@@ -298,7 +298,7 @@ std::string asking(const std::string& resource, int count) {
   return "containers: [{name: app, resources: {limits: {" + resource + ": " + std::to_string(count) + "}}}]";
 }
 
-// Red when a pod that names no claim is said to wait for no device, though a DeviceClass provides what it asks for.
+// Red when a pod without claims counts as one without devices, although a DeviceClass provides its extended resource.
 TEST(Why, TreatsAnExtendedResourceAsARequestOfItsClass) {
   for (const std::string resource : {"example.com/vf", "deviceclass.resource.kubernetes.io/by-name"}) {
     Cluster cluster;
@@ -372,7 +372,7 @@ TEST(Why, AnUnprovidedExtendedResourceKeepsThePodAway) {
       "neither a DeviceClass nor a device plugin of the node provides example.com/vfs; did you mean example.com/vf?");
 }
 
-// ---- what helps
+// ---- advice
 
 TEST(Why, SuggestsMatchingClassesForARequestWithoutMatch) {
   Cluster cluster;
@@ -406,7 +406,7 @@ TEST(Why, SuggestsAnAttributeInAnotherCase) {
   EXPECT_EQ(said.find("guard"), std::string::npos) << said;
 }
 
-// Red when a slip is seen in what fails alone: a guarded one says no, of each device.
+// Red when a slip is found only in failing selectors: a guarded one is false for each device.
 TEST(Why, CorrectsAMisspelledAttributeInAGuardedSelector) {
   for (
       const auto& [expression, said] : std::map<std::string, std::string>{
@@ -443,7 +443,7 @@ TEST(Why, APublishedAttributeIsNotMisspelled) {
   EXPECT_NE(join(answer.advice, "\n").find("loosen selectors[0]"), std::string::npos);
 }
 
-// Red when a selector that matches devices is to be loosened because they are in use.
+// Red when the advice loosens a selector that matches devices because they are in use.
 TEST(Why, DoesNotLoosenASelectorThatMatches) {
   Cluster cluster;
   add(cluster, "kind: DeviceClass\nmetadata: {name: any}\nspec: {}");
@@ -574,9 +574,9 @@ TEST(Why, SortsNodesNaturally) {
   EXPECT_EQ(names, (std::vector<std::string>{"w", "w-1", "w-2", "w-10"}));
 }
 
-// ---- what may not be read
+// ---- missing permissions
 
-// Red when a missing permission is taken for the absence of what it would show.
+// Red when a missing permission counts as the absence of the objects.
 TEST(Why, IsUnsureWithoutPermissions) {
   const auto asked = [](const std::string& kind, const std::string& exactly) {
     Cluster cluster;
@@ -599,7 +599,7 @@ TEST(Why, IsUnsureWithoutPermissions) {
   EXPECT_EQ(asked("nodes", "{deviceClassName: any, count: 1}").verdict, Verdict::kUnsure);
 }
 
-// Claims are written by anybody: whoever asks about one waits for a minute at most, and is told of what was not looked at.
+// Any user may write claims: an answer takes a minute at most, and names the parts that were not checked.
 TEST(Why, OmitsAndReportsAnExpensiveSearch) {
   const std::string dear =
       "{deviceClassName: vf, selectors: [{cel: {expression: '[1,2,3,4,5,6,7,8].all(a, [1,2,3,4,5,6,7,8].all(b, "
@@ -654,7 +654,7 @@ metadata: {name: e}
 spec: {selectors: [{cel: {expression: 'device.driver == "e.io"'}}]}
 )";
 
-// Red when only "less" is said of a capacity whose maximum is known.
+// Red when the advice is only "less" for a capacity whose maximum is known.
 TEST(Why, NamesTheMostThatADeviceGivesOneClaim) {
   Cluster cluster;
   add(cluster, kShared);
@@ -673,7 +673,7 @@ TEST(Why, NamesTheMostThatADeviceGivesOneClaim) {
       "let request r of claim default/c ask for at most 4, and not for 5 of e.io/links (then it can run on w)");
 }
 
-// Red when the amount that is advised would not do: what is left counts, too.
+// Red when the proposed amount is not available: the remaining capacity counts, too.
 TEST(Why, SuggestsAnAvailableAmount) {
   Cluster cluster;
   add(cluster, kShared);
@@ -697,7 +697,7 @@ std::string two_requests(const std::string& constraint, const std::string& first
          "}, {name: b, exactly: " + second + "}], constraints: [" + constraint + "]}}";
 }
 
-// Red when "but not all together" is all that is said of a constraint that no values can meet.
+// Red when the only text for a constraint that no values can meet is "but not all together".
 TEST(Why, NamesConflictingValues) {
   Cluster cluster;
   add(cluster, kWorld);
@@ -746,7 +746,7 @@ kube::Json pod_object(const std::string& spec, const std::string& status) {
       .documents.at(0);
 }
 
-// Red when a pod that neither the scheduler nor the kubelet tries again is said to run.
+// Red when a pod that neither the scheduler nor the kubelet tries again counts as running.
 TEST(Why, SuggestsDeletingAPodThatIsNotRetried) {
   Cluster cluster;
   add(cluster, kWorld);
@@ -782,7 +782,7 @@ TEST(Why, ReportsATerminatingClaim) {
   EXPECT_NE(answer.everywhere[0].find("is being deleted"), std::string::npos);
 }
 
-// Red when a pod whose device waits for its driver's word is said to be schedulable.
+// Red when a pod whose device waits for its driver's condition counts as schedulable.
 TEST(Why, ReportsAMissingBindingCondition) {
   const auto why = [](const std::string& devices) {
     Cluster cluster;

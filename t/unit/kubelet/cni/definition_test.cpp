@@ -260,7 +260,7 @@ TEST(CanonicalDefinition, RunsCompanionsBehindAPluginAndHostPluginsIfListed) {
 }
 
 // bond-cni takes the host's interfaces with {"linksInContainer":false,"links":[{"name":"eno1"}]}, and others paths, sockets and
-// programs, in fields that nobody here knows.
+// programs, in fields that are unknown here.
 TEST(CanonicalDefinition, AcceptsPluginsWithoutATableOnlyFromAdministrators) {
   for (const char* config :
        {R"({"type":"bond","links":[{"name":"eno1"}],"linksInContainer":false})",

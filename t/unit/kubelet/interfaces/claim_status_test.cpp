@@ -238,7 +238,7 @@ TEST_F(ClaimStatusTest, IgnoresADeletedOrReplacedClaim) {
   EXPECT_EQ(log.lines.size(), 0u);
 }
 
-// Red when the server is asked for a claim with the name that stands for none.
+// Red when the server gets a request for the name that means "no claim".
 TEST_F(ClaimStatusTest, WritesNothingForAClaimKnownByItsSpecAlone) {
   const cdi::Spec spec{.kind = "d.example/device", .devices = {{"uid-1-x", {.env = {"A=1"}}}}};
   const PreparedClaim nameless = recall("d.example", "uid-1", spec).value();

@@ -17,7 +17,7 @@ namespace {
 using kube::Json;
 using nri::test::field;
 
-// Prepare and the runtime's connection, joined; time is stepped. CNI programs do at once as they are told.
+// Prepare and the runtime's connection together; time is stepped. CNI programs succeed immediately.
 class InterfacesTest : public testing::Test {
  protected:
   InterfacesTest() {
@@ -105,7 +105,7 @@ class InterfacesTest : public testing::Test {
     scheduler.advance(Millis{1'000});
     return answer.value_or("never answered");
   }
-  // The runtime is there, and says what it has.
+  // The runtime connects, and reports its sandboxes.
   void connect(const std::string& there = "") {
     dials.refusal.reset();
     scheduler.advance(Millis{10'000});
@@ -132,7 +132,7 @@ class InterfacesTest : public testing::Test {
     return field(1, field(1, sandbox) + field(2, name) + field(3, uid) + field(4, "ns") +
                         (netns.empty() ? "" : network));
   }
-  // A container of that sandbox, with the CDI devices of what is prepared.
+  // A container of that sandbox, with the CDI devices of the prepared claims.
   std::string container(const std::string& sandbox) const {
     std::string out =
         field(1, "c-" + sandbox) + field(2, sandbox) + field(3, "app") + nri::test::number_field(4, 3);
@@ -177,7 +177,7 @@ TEST_F(InterfacesTest, AttachesFromPrepareToUnprepare) {
   connect();
   const PrepareRequest claim = put("a", {{"netAttachDefName", "nad"}});
   EXPECT_EQ(prepare(claim), "");
-  // Neither the API server nor the definition is asked any more.
+  // Neither the API server nor the definition is read again.
   cluster.set_network(fake::FakeCluster::Network::kRefused);
   call("RunPodSandbox", pod());
   call("CreateContainer", pod() + field(2, nri::test::container("c", "s1")));
@@ -481,7 +481,7 @@ TEST_F(InterfacesTest, RefusesADeviceThatAProcessHasOpen) {
   EXPECT_EQ(prepare(claim), "");
 }
 
-// Another plugin of the runtime refuses the sandbox behind us: no event says that it has ended.
+// Another plugin of the runtime refuses the sandbox after us: no event reports its end.
 TEST_F(InterfacesTest, TreatsASandboxWithoutNamespaceAsEnded) {
   const std::string netns = directory + "/netns";
   std::ofstream(netns) << "";
@@ -518,7 +518,7 @@ TEST_F(InterfacesTest, AnExistingNamespaceKeepsTheDeviceWithoutTheRuntime) {
   EXPECT_EQ(unprepare(claim), "");
 }
 
-// The claim goes to another pod, and the kubelet has unprepared nothing. Red when what the first pod has is unbound.
+// The claim is used by another pod, without an unprepare. Red when the first pod's device is unbound.
 TEST_F(InterfacesTest, AClaimReservedForAnotherPodWaitsForTheFirstSandbox) {
   connect();
   const PrepareRequest claim = put("a", {{"driver", "vfio-pci"}});
@@ -615,7 +615,7 @@ TEST_F(InterfacesTest, APodWithoutASandboxKeepsNothing) {
   EXPECT_EQ(preparer->prepared().begin()->second.pods.at(0).uid, "pod-uid-2");
 }
 
-// The API server says nothing, or that it may not be asked: the record counts, as before.
+// The API server does not answer, or denies the request: the record counts, as before.
 TEST_F(InterfacesTest, UsesTheRecordForSharedClaimsWithoutTheApiServer) {
   connect();
   const PrepareRequest claim = put("a", {{"driver", "vfio-pci"}});
@@ -662,7 +662,7 @@ TEST_F(InterfacesTest, AnswersForAttachedInterfacesWithoutTheRuntime) {
   EXPECT_EQ(prepare(claim), "");
 }
 
-// Another daemon takes over, in mode MULTUS. Red when what was made in the other one is undone by nobody.
+// Another daemon takes over, in mode MULTUS. Red when attachments of the other mode are never removed.
 TEST_F(InterfacesTest, DetachesEarlierInterfacesInModeMultusWithTheSandbox) {
   connect();
   const PrepareRequest claim = put("a", {{"netAttachDefName", "nad"}});
@@ -674,7 +674,7 @@ TEST_F(InterfacesTest, DetachesEarlierInterfacesInModeMultusWithTheSandbox) {
   EXPECT_EQ(prepare(claim), "") << "as a kubelet asks that starts";
   call("StopPodSandbox", pod());
   EXPECT_EQ(calls, (std::vector<std::string>{"ADD s1 vfnet0", "DEL s1 vfnet0"}));
-  // The kubelet makes its sandbox anew: it is the same pod, and Multus knows nothing of it.
+  // The kubelet creates the sandbox again: it is the same pod, and Multus has no state of it.
   call("RunPodSandbox", pod());
   EXPECT_EQ(calls.back(), "ADD s1 vfnet0");
   call("StopPodSandbox", pod());
@@ -714,7 +714,7 @@ TEST_F(InterfacesTest, DetachesInterfacesWithoutClaimInModeMultus) {
   EXPECT_EQ(calls, std::vector<std::string>{"DEL s1 vfnet0"});
 }
 
-// Multus attaches, and the runtime tells which pods run.
+// Multus attaches, and the runtime reports the running pods.
 TEST_F(InterfacesTest, TakesNothingFromARunningSandboxInModeMultus) {
   is_multus = true;
   start();

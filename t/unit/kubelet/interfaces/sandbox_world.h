@@ -30,7 +30,7 @@ namespace sliced::kubelet::sandbox_test {
 inline constexpr const char* kDriver = "sriovnetwork.k8snetworkplumbingwg.io";
 inline constexpr const char* kNetwork = R"({"cniVersion":"1.0.0","name":"net","type":"vf"})";
 
-/// The node: what is on its disk, what is prepared.
+/// The node: its disk, and the prepared claims.
 struct Node {
   Node() {
     std::string pattern = testing::TempDir() + "sandboxes.XXXXXX";
@@ -68,7 +68,7 @@ struct Node {
     if (!std::filesystem::exists(directory + "/netns-" + sandbox)) touch("netns-" + sandbox);
     return directory + "/netns-" + sandbox;
   }
-  /// "ADD a net1" of each call. ADDs for one sandbox run at once: those that follow one another are sorted.
+  /// "ADD a net1" of each call. ADDs for one sandbox run concurrently: consecutive ones are sorted.
   std::vector<std::string> calls() const {
     std::vector<std::string> out;
     std::istringstream lines(text("calls"));
@@ -214,7 +214,7 @@ struct Daemon {
     attachments.start([this] { is_ready = true; });
   }
 
-  size_t chains = 0, most_chains = 0;  // that run at once
+  size_t chains = 0, most_chains = 0;  // that run concurrently
   fake::MemoryLog log;
   const std::shared_ptr<HookTime> hook_time;
   const std::shared_ptr<HostSysctls> sysctls;

@@ -164,7 +164,7 @@ TEST_F(SandboxesTest, RefusesAnAttachmentThatCouldNotBeUndone) {
   EXPECT_EQ(world.node.records(), 0u);
 }
 
-// The kubelet asks again: what it needed may be there then.
+// The kubelet repeats the call: the missing device may exist then.
 TEST_F(SandboxesTest, RefusesWithoutAPluginIfTheHostIsNotReady) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
@@ -281,7 +281,7 @@ TEST_F(SandboxesTest, KillsAHangingPluginAndUndoesItsWork) {
     const auto begun = Clock::now();
     why = world.run("a", timeout);
     is_told_in_time =
-        Clock::now() - begun < timeout &&  // else the runtime goes on as if it had been agreed to
+        Clock::now() - begun < timeout &&  // otherwise the runtime continues as if the plugin had agreed
         why.find("interface net1 of ResourceClaim ns/claim-net1 (device dev-net1)") != std::string::npos &&
         why.find("not done within the chain's") != std::string::npos;
     EXPECT_NE(why, "");
@@ -312,7 +312,7 @@ TEST_F(SandboxesTest, QuotesAFailedPluginAndUndoesEarlierWork) {
   EXPECT_EQ(world.node.records(), 0u);
 }
 
-// What the path names may change after the runtime has said it.
+// The namespace at the path may change after the runtime has reported it.
 TEST_F(SandboxesTest, AttachesANetworkOfAVfConfigInTheHeldNamespace) {
   World world(*this);
   world.node.prepare("uid-a", "net1").network = native_config({}, "eth2");
@@ -417,7 +417,7 @@ TEST_F(SandboxesTest, RefusesTwoDefaultRoutesBeforeAnyPlugin) {
   EXPECT_EQ(world.node.calls(), Lines{});
 }
 
-// SIGKILL between prepare and RunPodSandbox: the runtime goes on alone.
+// SIGKILL between prepare and RunPodSandbox: the runtime continues without us.
 TEST_F(SandboxesTest, AttachesASandboxCreatedDuringAnOutageBeforeItsFirstContainer) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
@@ -532,7 +532,7 @@ TEST_F(SandboxesTest, BoundsConcurrentPluginsAndNoAddWaitsForADel) {
     const std::string new_id = "new" + std::to_string(namespaces);
     for (size_t i = 0; i < kMany; ++i) world.node.prepare("uid-" + id_of(i), "net1", "");
     world.node.prepare("uid-" + new_id, "net1", "");
-    // Plugins stay in until somebody opens the gate.
+    // Plugins do not return until the test opens the gate.
     const std::string gate = world.node.directory + "/gate";
     ::unlink(gate.c_str());
     ASSERT_EQ(::mkfifo(gate.c_str(), 0600), 0);
@@ -709,7 +709,7 @@ TEST_F(SandboxesTest, RecordsTheDurationOfAFailedCall) {
   EXPECT_NE(world.daemon->hook_time->refusal("ns", before), "");
 }
 
-// Red when a plugin moves what a pod has called as its interface.
+// Red when a plugin moves an interface to which a pod gave the name of its device's interface.
 TEST_F(SandboxesTest, RunsNoDelIfNamesInTheSandboxMayBeThePods) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
@@ -725,7 +725,7 @@ TEST_F(SandboxesTest, RunsNoDelIfNamesInTheSandboxMayBeThePods) {
   EXPECT_EQ(world.node.records(), 0u);
 }
 
-// The kernel's errno names nobody. Red when a pod cannot be told whose interface is in its way.
+// The kernel's errno names no owner. Red when the error does not name the claim whose interface conflicts.
 TEST_F(SandboxesTest, NamesTheUserOfAConflictingParent) {
   World world(*this);
   const auto network = [](const std::string& type) {
@@ -1071,7 +1071,7 @@ TEST_F(SandboxesTest, UndoesThePeersWorkWithoutForbiddenFields) {
   EXPECT_EQ(world.node.calls(), Lines{"DEL a net1"});
 }
 
-// Red when what the peer had read for a pod whose sandbox is gone by now is run as it was.
+// Red when the definition that the peer had read for a pod is run unchanged after its sandbox is gone.
 TEST_F(SandboxesTest, JudgesThePeersWorkWithoutASandbox) {
   World world(*this);
   PreparedDevice& device = world.node.prepare("uid-a", "net1");

@@ -57,7 +57,7 @@ TEST(Mux, EmptyPiecesEndTheTrunk) {
     EXPECT_EQ(next.error().code, Errc::kInvalid);
     EXPECT_LE(given, PieceReader::kIdlePiecesMax);
   }
-  PieceReader reader;  // whatever is said between
+  PieceReader reader;  // for all frames in between
   size_t said = 0;
   auto next = reader.next();
   for (size_t i = 0; i <= PieceReader::kIdlePiecesMax && next.ok(); ++i) {

@@ -85,7 +85,7 @@ TEST_F(ServerTest, RefusesAndSkipsAnOversizedMessage) {
   EXPECT_EQ(code_of(3), Code::kOk);
 }
 
-// A runtime that hears nothing in time drops the plugin and goes on as if it had agreed.
+// A runtime that gets no answer in time drops the plugin and continues as if it had agreed.
 TEST_F(ServerTest, RefusesALateCallBeforeTheCallersTimeout) {
   ask(1, "keep", 1000);
   EXPECT_EQ(kept[0].deadline(), scheduler.now() + Millis{900});

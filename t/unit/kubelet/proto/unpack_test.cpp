@@ -65,7 +65,7 @@ TEST(Unpack, UnlistedFieldsUseNoMemory) {
   EXPECT_EQ(text((*back)->inner[0]->text), "i");
 }
 
-// Red when a field that nobody reads hides that the rest is not a message.
+// Red when a field that is not read hides that the rest is not a message.
 TEST(Unpack, SkipsUnlistedFields) {
   for (const std::string_view bytes :
        {std::string_view("\x7a\x05z", 3), std::string_view("\x79\x01", 2), std::string_view("\x7d\x01", 2),
