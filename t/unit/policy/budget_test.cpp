@@ -8,7 +8,7 @@
 namespace sliced::policy {
 namespace {
 
-// Those who need as much as is said, in one piece or in pieces of one step.
+// Users with these needs, in one piece or in pieces of one step.
 struct Crowd {
   std::vector<uint64_t> needs;
   uint64_t worked = 0;

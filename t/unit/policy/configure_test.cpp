@@ -22,7 +22,7 @@ std::string mac_of(int vf) { return "02:00:00:00:00:0" + std::to_string(vf); }
 
 enum class By { kSriov, kExposure, kNodeState };
 
-// Two VFs without administrative MAC address, the first of which is spoilt by rows; somebody asks for both.
+// Two VFs without administrative MAC address, the first of which is changed by the rows; a policy requires both.
 struct World {
   explicit World(By by) {
     host.pf(kPf, "ens1f0", 2);
@@ -109,7 +109,7 @@ TEST_P(MissingMacsTest, SetsADistinctAddressForEach) {
                                          .asked_by = asked_by[static_cast<size_t>(GetParam())]}));
 }
 
-// Each is a rule: what of the first VF keeps it from being touched. The second is none the worse for it.
+// Each is a rule by which the first VF is not configured. The second one is not affected.
 const struct {
   const char* what;
   std::function<void(World&)> spoil;
@@ -149,7 +149,7 @@ TEST_P(MissingMacsTest, SetsOnlyMissingAddressesOfPresentVfs) {
   }
 }
 
-// Red when the end is waited for of what nobody does.
+// Red when a decision waits for the end of a configuration that does not run.
 TEST_P(MissingMacsTest, DoesNotWaitForUdevIfItDoesNotRun) {
   w.has_udevd = false;
   for (const int i : {0, 1}) w.vf(i).netdev->is_initialized = false;

@@ -77,7 +77,7 @@ TEST(Decide, SharedEvaluationEqualsEvaluationOfEachVf) {
       for (int i = below(3); i >= 0; --i) policy.configs.push_back({.filters = {filter(), filter()}});
     const PolicySet set = make_policy_set(share(std::move(policies)), {});
     const std::vector<int32_t> selected{0, 1, 2, 3, 4, 5};
-    // Of some PFs the interfaces are elsewhere, so that what VFs lack of them is unknown.
+    // The interfaces of some PFs are in other namespaces, so the facts that VFs inherit from them are unknown.
     hotplug::Inventory inventory;
     for (int i = 0; i < 3; ++i) {
       const auto address = *hotplug::PciAddress::decode("0000:0" + std::to_string(i) + ":00.0");
@@ -438,7 +438,7 @@ TEST(Decide, HoldsBackDevicesInHostUseUnlessAllowed) {
   fixture::expect_golden(why.summary);
 }
 
-// A kernel update has renamed the PF. Red when its VFs are withdrawn, or when what is published changes.
+// A kernel update has renamed the PF. Red when its VFs are withdrawn, or when their entries change.
 TEST(Decide, PfNamesMatchAlternativeNames) {
   VfHost host;
   host.pf(kPf, "ens7f0np0", 3);

@@ -131,7 +131,7 @@ TEST(SriovPolicy, ReportsInvalidFields) {
   }
 }
 
-// An empty list is an absent one, as in the peer; `validate` says what that means.
+// An empty list counts as absent, as in the peer; `validate` explains that.
 TEST(SriovPolicy, TreatsAnEmptyListAsAbsentWithAWarning) {
   const SriovPolicy policy = policy_of("  configs: [{resourceFilters: [{vendors: []}]}]");
   EXPECT_TRUE(policy.configs.at(0).problems.empty());

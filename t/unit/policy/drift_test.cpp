@@ -18,7 +18,7 @@ constexpr const char* kPf = "0000:3b:00.0";
 std::string vf(int index) { return fixture::VfHost::vf_address(kPf, index); }
 std::string mac(int index) { return "02:00:00:00:00:0" + std::to_string(index); }
 
-// Four VFs of an externally managed PF, as they should be: 0 and 1 for netdevice, 2 for vfio-pci, 3 nobody's.
+// Four VFs of an externally managed PF, as they should be: 0 and 1 for netdevice, 2 for vfio-pci, 3 in no group.
 struct DriftWorld {
   fixture::VfHost host;
   SriovNodeState state;
@@ -301,7 +301,7 @@ TEST(Drift, Guids) {
   });
 }
 
-// The status is stale for VFs: it is told beside what is found, and decides nothing.
+// The status is stale for VFs: it is shown beside the found value, and decides nothing.
 TEST(Drift, ReportsButIgnoresTheStatus) {
   DriftWorld world;
   world.state.seen.push_back(

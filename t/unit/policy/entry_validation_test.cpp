@@ -11,7 +11,7 @@ kube::Device entry() {
   return out;
 }
 
-// Red when a refused entry is tried again for each change of what else is offered, or never again.
+// Red when a refused entry is tried again at each change of other entries, or never again.
 TEST(EntryValidation, TheFingerprintCoversAllButCounterConsumption) {
   const uint64_t plain = content_hash(entry());
   kube::Device counted = entry();

@@ -29,7 +29,7 @@ Netdev netdev(const std::string& name) {
           .speed_mbps = 100000};
 }
 
-// Every fact there is, whatever the type: what a type cannot have must not be shown of it.
+// Every fact, regardless of the type: facts that a type cannot have must not be published.
 HostDevice everything(DeviceType type) {
   HostDevice device;
   device.id = {"0000:03:00.1"};
@@ -229,7 +229,7 @@ TEST(ExposureAttributes, ChangingValuesAreForSelectorsOnly) {
   EXPECT_EQ(volatile_ones, (std::set<std::string_view>{"operState", "linkSpeed"})) << "the documented list";
 }
 
-// The table itself: red when a row has the wrong type, stands twice, or can be set by a policy.
+// The table itself: red when a row has the wrong type, exists twice, or can be set by a policy.
 TEST(ExposureAttributes, TheTableIsConsistent) {
   std::set<std::pair<bool, std::string_view>> names;
   const hotplug::Inventory inventory;
@@ -477,7 +477,7 @@ TEST(ExposureAttributes, DranetsUseTheRemainingRoom) {
       for (const auto& [key, value] : exposure.additional_attributes) EXPECT_TRUE(all.contains(key));
   }
   EXPECT_TRUE(dranet_of(vf, exposure_with(1, 1, 6)).contains("isSriovVf")) << "the last to be left out";
-  // A VF that has a plugin: what selectors of dranet's users read (docs/attributes.md).
+  // A VF with a plugin: the attributes that selectors of dranet's users read (docs/attributes.md).
   const Texts with_plugin = dranet_of(vf, exposure_with(1, 0, 0));
   for (const char* id : {"isSriovVf", "ifName", "rdma", "virtual", "numaNode", "type"})
     EXPECT_TRUE(with_plugin.contains(id)) << id;

@@ -228,7 +228,7 @@ TEST_F(ExposureBudget, APolicyForOtherNodesIsFree) {
   EXPECT_EQ(named(decide_now()), std::set<std::string>{"elsewhere"});
 }
 
-// Red when compiling has no budget, or what is compiled already is free: a restart would decide otherwise.
+// Red when compiling has no budget, or compiled programs cost nothing: a restart would decide differently.
 TEST_F(ExposureBudget, CompilationHasItsOwnBudget) {
   const std::string deer = "device.driver == \"" + std::string(4'000, 'x') + "\"";
   for (int i = 0; i < 50; ++i) add("deer" + std::to_string(i), deer + " || " + std::to_string(i) + " < 0");
@@ -324,7 +324,7 @@ TEST_F(ExposureBudget, CountsUnfinishedEvaluations) {
   EXPECT_LT(found.worked, 4 * budget.all);
 }
 
-// Red when what is compiled may take any memory: a pattern of one letter takes sixteen thousand bytes.
+// Red when compiled programs may take any memory: a pattern of one letter takes sixteen thousand bytes.
 TEST_F(ExposureBudget, LimitsTheMemoryOfCompiledSelectors) {
   for (int i = 0; i < 60; ++i) {
     std::string cel;
@@ -348,7 +348,7 @@ TEST_F(ExposureBudget, LimitsTheMemoryOfCompiledSelectors) {
   EXPECT_EQ(named(decide_now()), problems) << "whatever is compiled already";
 }
 
-// What `validate` says is what decisions do.
+// The result of `validate` is that of decisions.
 TEST_F(ExposureBudget, LimitsTheMemoryOfOneSelector) {
   std::string cel = "true";
   for (int p = 0; p < 140; ++p) cel += " || device.driver.matches(\"" + std::to_string(p) + "\")";
@@ -359,7 +359,7 @@ TEST_F(ExposureBudget, LimitsTheMemoryOfOneSelector) {
   EXPECT_EQ(named(decide_now()), std::set<std::string>{"patterns"});
 }
 
-// Red when a decision that nobody waits for any more goes on for ever.
+// Red when an abandoned decision continues without end.
 TEST_F(ExposureBudget, StopsOnRequest) {
   add("p", "true");
   std::stop_source stop;
@@ -367,7 +367,7 @@ TEST_F(ExposureBudget, StopsOnRequest) {
   EXPECT_EQ(decide_now(stop.get_token()).verdicts.size(), 0u);
 }
 
-// What an exclude said before is often what another policy says now. Red when it is compiled for each of them.
+// The former selector of an exclude is often that of another policy now. Red when it is compiled for each of them.
 TEST(SelectorCompilerTest, CompilesASelectorOnce) {
   SelectorCompiler compiler("dra.networking", nullptr, WorkBudgets{}.compiling, {});
   compiler.compile({"true"});

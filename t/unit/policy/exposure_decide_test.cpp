@@ -104,7 +104,7 @@ SriovPolicy every_vf() {
   return policy;
 }
 
-// Red when a record that is lost takes away what stands: it stood beside whatever the record had named.
+// Red when the loss of a record withdraws published entries: they were compatible with the entries in the record.
 TEST(ExposureDecide, KeepsPublishedEntriesOfTheOtherDriverBesideUnknownOnes) {
   const char* const kPool = "n1/0000-03-00-0";
   const auto in = inputs_of(
@@ -121,7 +121,7 @@ TEST(ExposureDecide, KeepsPublishedEntriesOfTheOtherDriverBesideUnknownOnes) {
   EXPECT_EQ(outcome_of(decide(told), "0000:03:00.2"), "held-by-other-driver") << "the PF itself, as a whole";
 }
 
-// Red when a selector is asked anew about an interface that is in a pod: what it reads of it is gone there.
+// Red when a selector is evaluated again for an interface that is in a pod: its facts are not readable there.
 TEST(ExposureDecide, KeepsVerdictsWhileAnInterfaceIsInAPod) {
   const char* const kVf = "0000:03:00.2";
   const std::string up = "{selector: {cel: 'device.attributes[\"dra.networking\"].operState == \"up\"'}";
@@ -239,7 +239,7 @@ TEST(ExposureDecide, OffersVirtualLinksOnlyIfSelectedExplicitly) {
   EXPECT_EQ(outcome_of(with, "br-int"), "offered");
 }
 
-// Red when a host with DeviceExposurePolicies alone is said to have no policy, or is told of SriovResourcePolicies.
+// Red when the texts for a host with DeviceExposurePolicies alone report no policy, or name SriovResourcePolicies.
 TEST(ExposureDecide, OmitsSriovResourcePoliciesIfThereAreNone) {
   const std::string bridges =
       policy("p", R"({selector: {cel: 'device.attributes["dra.networking"].type == "bridge"'}})");
@@ -293,7 +293,7 @@ TEST(ExposureDecide, AnUnreadableExcludeHoldsBackNewEntries) {
                 {every_vf()});
   sriov->published.sriov = {"0000-03-00-2"};
   EXPECT_EQ(entries_of(decide(sriov)), std::vector<std::string>{"0000-03-00-2"}) << "the other kind too";
-  // What it said before goes on instead.
+  // Its former content stays in effect instead.
   const auto before = policies_of(policy(
       "broken", R"({action: exclude, selector: {cel: 'device.attributes["dra.networking"].type == "pf"'}})"));
   for (auto& one : exposures)
@@ -303,7 +303,7 @@ TEST(ExposureDecide, AnUnreadableExcludeHoldsBackNewEntries) {
   EXPECT_EQ(outcome_of(remembered, "br-data"), "offered");
 }
 
-// Red when whoever asks why is not told which object to mend, of an entry of either kind.
+// Red when the reason does not name the object to correct, for an entry of either kind.
 TEST(ExposureDecide, NamesTheUnreadableExclude) {
   const auto in = inputs_of(
       reference_host(),
@@ -536,7 +536,7 @@ TEST(ExposureDecide, ReportsAShortenedPoolName) {
   EXPECT_EQ(said(), 1);
 }
 
-// An evaluation is bounded, and so is the sum over all devices: red when a policy may cost what it likes.
+// An evaluation is bounded, and so is the sum over all devices: red when the cost of a policy is unbounded.
 TEST(ExposureDecide, DoesNotUseAnExpensivePolicy) {
   Host host;
   for (int i = 0; i < 200; ++i) host.add({.type = DeviceType::kBridge}, "br" + std::to_string(i));

@@ -195,7 +195,7 @@ TEST(ExposurePolicy, ReportsUnknownFieldsAtEveryLevel) {
   });
 }
 
-// Red when an exclude that stands beside spec, under a name that is almost its, is lost without a word.
+// Red when an exclude in a member beside spec with a similar name is lost without a message.
 TEST(ExposurePolicy, AFieldBesideSpecMayBeAnAction) {
   const ExposurePolicy policy = policy_of(std::string(kSelector) + "status: {}\nSpec: {action: exclude}\n");
   ASSERT_EQ(policy.problems.size(), 1u);
@@ -380,7 +380,7 @@ TEST(ExposurePolicy, AKeyWithoutADomainBelongsToTheDriver) {
   EXPECT_TRUE(policy.exposure.additional_attributes.contains("example.com/a"));
 }
 
-// A policy that is not understood may still be an exclude: then what it may hide must not be offered anew.
+// An unreadable policy may be an exclude: then devices that it may hide must not be offered again.
 // Red when a misspelt exclude is taken for an expose, or a misspelt expose holds a node back.
 TEST(ExposurePolicy, AnInvalidPolicyMayBeAnExclude) {
   const struct {

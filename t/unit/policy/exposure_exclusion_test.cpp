@@ -1,4 +1,4 @@
-// Counters against what they are for, over all subsets of small pools.
+// Counters compared with the exclusion that they encode, over all subsets of small pools.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ PoolMembers random_pool(std::mt19937& dice) {
       pool.personas.push_back({base + "-" + std::to_string(i), device, base, chance(40),
                                chance(40) ? std::string(1, static_cast<char>('a' + dice() % 2)) : "",
                                chance(15)});
-    // After a restart the group of what was withdrawn may not be known.
+    // After a restart the group of a withdrawn entry may be unknown.
     for (Holding& one : pool.personas)
       if (one.is_withdrawn && chance(30)) one.group = kAnyGroup;
   };

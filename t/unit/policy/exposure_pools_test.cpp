@@ -1,4 +1,4 @@
-// From what all gates have let pass to pools.
+// From the offers that passed all gates to pools.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -195,7 +195,7 @@ TEST_F(ExposurePoolsTest, APoolWithoutDesiredEntriesIsNotUnverified) {
   EXPECT_NE(pool("n1/net"), nullptr);
 }
 
-// What stands for the whole pool was recorded by a former daemon.
+// A former daemon recorded the holding of the whole pool.
 TEST_F(ExposurePoolsTest, AnUnknownRecordIsReportedOnceAnEntryIsWanted) {
   in.holdings[kPool] = {whole_holding(kPool)};
   finish();

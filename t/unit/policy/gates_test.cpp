@@ -151,7 +151,7 @@ TEST(Gates, BothTypesUseTheSameGates) {
   }
 }
 
-// Red when what was offered in this boot goes, or when the name of the other kind's entry counts.
+// Red when an entry of this boot is withdrawn, or when the name of the other kind's entry counts.
 TEST(Gates, PassesOnlyEntriesOfThisBootBeforeTheNodeIsConfigured) {
   for (const PolicyType kind : {PolicyType::kSriov, PolicyType::kExposure}) {
     World world;
@@ -175,7 +175,7 @@ TEST(Gates, SharedEntriesNeedServerSupport) {
   EXPECT_EQ(world.said(), "no-sharing");
 }
 
-// Red when what prepare would refuse is offered, or when what it would hand over is held back.
+// Red when a device that prepare would refuse is offered, or one that it would prepare is withheld.
 TEST(Gates, HoldsBackADependentOfAnUnreturnedDevice) {
   World world;
   world.vf.pf = hotplug::PciAddress{0, 3, 0, 0};

@@ -18,7 +18,7 @@ uint64_t cost_of(const std::string& cel) {
   return program ? static_cost(*program, kDriver).cost : 0;
 }
 
-// Red when a fact comes to be read, published and forgotten here: what selectors cost with it would be told too low.
+// Red when a new fact is missing here: the computed maximum cost of selectors that read it would be too low.
 TEST(MaxCost, AMissingDeviceHasEveryAttribute) {
   const std::string dear = " && [1, 2, 3, 4, 5, 6, 7, 8].all(i, i < 9)";
   const uint64_t work = cost_of("true" + dear);

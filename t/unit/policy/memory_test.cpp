@@ -64,7 +64,7 @@ struct World {
     return decide(inputs);
   }
 
-  // What is published is what was decided before.
+  // The published entries are those of the previous decision.
   void publish() {
     in.published = {};
     for (const auto& [driver, pools] : last.pools)
@@ -119,7 +119,7 @@ struct World {
   }
 };
 
-// Red when anything stands that would be decided otherwise now.
+// Red when an entry is reused that would be decided differently now.
 TEST(Memory, ChangesNoDecision) {
   for (unsigned seed = 0; seed < 30; ++seed) {
     std::mt19937 random(seed);
@@ -138,7 +138,7 @@ TEST(Memory, ChangesNoDecision) {
   }
 }
 
-// Red when entries are made anew that nothing has changed of.
+// Red when unchanged entries are created again.
 TEST(Memory, SharesUnchangedObjects) {
   World world;
   const auto entries = [&](const Decision& decision) {

@@ -1,4 +1,4 @@
-// What is wrong with an object is told within bounds, however much is wrong with it and however long it is.
+// Problems of an object are bounded in number and length.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -93,7 +93,7 @@ TEST(Problems, BoundsThoseOfAttributesAndCapacities) {
         1);
 }
 
-// Each quotes what its author wrote, and each quotation ends somewhere.
+// Each quotes the author's text, and each quotation is limited.
 TEST(Problems, QuotesAreShort) {
   std::string text(kLongKey, 'v');
   for (size_t i = 0; i + 1 < text.size(); i += 2) text.replace(i, 2, "\u00e4");

@@ -119,7 +119,7 @@ struct Past {
       conditions[i].see(find_condition(static_cast<Condition>(i), subject, 0).counts_as_met(), now, is_new);
     for (const int mtu : kMtus) mtus[mtu].see(find_mtu(subject, mtu).counts_as_met(), now, is_new);
   }
-  // What the process before knew is not known; what stands has been so ever since.
+  // The former process' state is unknown; published entries count as ready ever since.
   void forget(TimePoint since) {
     born = since;
     for (Held& one : conditions) one.since = since;
@@ -155,7 +155,7 @@ class History {
     if (is_there_) past_.see({*inventory->find(kVf), *inventory, state_}, now_, is_new);
   }
 
-  // Compares with the past, most of the time: what happens together is decided together.
+  // Compares with the past, most of the time: simultaneous changes are one decision.
   void decide() {
     if (below(3) == 0) return;
     in_.inventory = seen();

@@ -605,7 +605,7 @@ TEST(Readiness, PodsWaitByConditionsOfTheEntry) {
   }
 }
 
-// Red when stableFor withdraws what was kept while it lacked something, once it lacks nothing any more.
+// Red when stableFor withdraws an entry that was kept during a loss, after the loss has ended.
 TEST(Readiness, AKeptEntryThatIsReadyAgainStays) {
   for (const PolicyType kind : kBoth)
     for (const std::string on_loss : {"keep", "taint", "withdraw"}) {

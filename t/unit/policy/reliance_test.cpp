@@ -106,7 +106,7 @@ TEST_F(Reliance, CountsAttributesOfMostEntries) {
   EXPECT_FALSE(relies_on_attributes("gold")) << "half";
 }
 
-// Red when the loss of what holds entries back offers them at once.
+// Red when the loss of the object that withholds entries offers them immediately.
 TEST_F(Reliance, CountsAttributesForWhichEntriesAreRefused) {
   make_vfs(2);
   put_attributes("bad", "tier: gold", "k8s.cni.cncf.io/resourceName: {string: " + std::string(70, 'x') + "}");

@@ -21,7 +21,7 @@ TimePoint at(Millis since) { return TimePoint(Millis{1'000'000}) + since; }
 struct LedgerTest : testing::Test {
   LedgerTest() { ledger.set_writing(true), plug({kPfId, kVfId}); }
 
-  // vanished: an event says that it is gone.
+  // vanished: an event reports its removal.
   void plug(const Set& ids, const std::string& vanished = "") {
     auto now = std::make_shared<hotplug::Inventory>();
     for (const std::string& id : ids) {

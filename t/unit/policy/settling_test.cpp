@@ -59,7 +59,7 @@ struct World {
   }
 };
 
-// Red when a kind of policy has a way of its own to settle, or a verdict says "offered" of what is held out.
+// Red when a kind of policy has another rule for settling, or the verdict of a withheld entry is "offered".
 TEST(SettlingOf, RemovalsPassAndAdditionsWaitForBothTypes) {
   for (const bool is_sriov : {true, false}) {
     World world(is_sriov, 3);

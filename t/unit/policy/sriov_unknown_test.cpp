@@ -73,7 +73,7 @@ std::string config(const std::string& resource, const std::string& filter) {
   return "{resourceName: " + resource + (filter.empty() ? "" : ", resourceFilters: [{" + filter + "}]") + "}";
 }
 
-// Red when what is not known reads as another value: the config behind offers what the one before diverts.
+// Red when an unknown fact reads as another value: the next config would offer a VF that the preceding one diverts.
 TEST(SriovUnknown, NoLaterConfigOffersAPossibleMatch) {
   const struct {
     const char *first, *outcome;
@@ -142,7 +142,7 @@ TEST(SriovUnknown, ExplainsTheUnknown) {
   EXPECT_EQ(said.entry, "");
 }
 
-// Whatever the first one means it for, the other driver does not offer it meanwhile, and nobody gets the PF as a whole.
+// Regardless of the first one's result, the other driver does not offer the VF meanwhile, nor the whole PF.
 TEST(SriovUnknown, TheOtherDriverDoesNotOfferItEither) {
   for (const std::string type : {"vf", "pf"}) {
     World world;
@@ -158,7 +158,7 @@ TEST(SriovUnknown, TheOtherDriverDoesNotOfferItEither) {
   }
 }
 
-// ---- what stands
+// ---- published entries
 
 TEST(SriovUnknown, APublishedEntryKeepsItsVerdictUnderUnchangedPolicies) {
   World world;
@@ -228,7 +228,7 @@ TEST(SriovUnknown, AnUnpublishedEntryIsNotOfferedBesideAPublishedOne) {
   EXPECT_EQ(offered_as(world.decide(), kEntry), "match-unknown");
 }
 
-// Over a restart it goes on as what it stands as, whichever of those that may have it that is.
+// After a restart its entry stays unchanged, regardless of which of the possible policies offers it.
 TEST(SriovUnknown, ARestartKeepsTheFormOfTheEntry) {
   for (const std::string stood : {"a", "b", "c"}) {
     World world;
@@ -240,7 +240,7 @@ TEST(SriovUnknown, ARestartKeepsTheFormOfTheEntry) {
   }
 }
 
-// Red when a policy whose filter asks for a fact that is unknown limits nothing, or explain says another limit than holds.
+// Red when a policy whose filter reads an unknown fact limits nothing, or explain shows another limit than the one in effect.
 TEST(SriovUnknown, PossibleMatchesLimitSettingsToo) {
   World world;
   world.add("by-address",

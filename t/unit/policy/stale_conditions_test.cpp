@@ -1,4 +1,4 @@
-// Who begins to ask for what PFs tell of their VFs: what is known counts only where it was asked for.
+// Policies that begin to require VF settings of PFs: known values count only if they were required before.
 #include "policy/gates/stale_conditions.h"
 
 #include <gtest/gtest.h>

@@ -303,7 +303,7 @@ TEST_F(TrackTest, DropsFactsThatThePfNeverReported) {
   EXPECT_TRUE(is_ready(mac));
 }
 
-// What stands is taken at its word when the daemon begins. Red when that is taken for seen.
+// Published entries count as ready when the daemon starts. Red when that assumption counts as a reading.
 TEST_F(TrackTest, AnAssumedFactIsNotObserved) {
   const auto seen = [](const ReadinessBook& one, const Demand& demand) {
     return readied(one.now().at(kVf).without_assumptions(), demand);
@@ -365,12 +365,12 @@ TEST_F(TrackTest, DetectsALateUdev) {
 }
 
 // Against the whole history: since when has the MTU been at least that?
-// Red when only what differs itself is looked at: the VF's own facts are the same.
+// Red when only changed devices are examined: the VF's own facts are the same.
 TEST_F(TrackTest, AVfFollowsTheLinkOfItsPf) {
   const Demand carrier = demanding({Condition::kCarrier});
   const auto pf = [this]() -> hotplug::Netdev& {
     return *host.at(kPf).netdev;
-  };  // inventories share what is not changed
+  };  // inventories share unchanged devices
   begin(10s);
   EXPECT_TRUE(is_ready(carrier));
   pf().oper_state = "down";

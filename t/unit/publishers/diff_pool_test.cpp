@@ -281,7 +281,7 @@ TEST(DiffPool, KeepsMetadataOfOthers) {
   EXPECT_EQ(plan.updates[0].meta.annotations.at("x.com/y"), "z");
 }
 
-// Red when an update drops what others set: finalizers hold an object, owners decide when it goes.
+// Red when an update drops metadata of others: finalizers keep an object, owners determine its deletion.
 TEST(DiffPool, KeepsFinalizersAndOwnersOfOthers) {
   ObservedSlices held = published(pool(devices(0, 1)));
   kube::ObjectMeta& meta = held.begin()->second.meta;
@@ -370,11 +370,11 @@ TEST(DiffPool, IgnoresSlicesOfOtherDriversAndNodes) {
   }
 }
 
-// It says neither driver nor node: somebody has to look before it goes.
+// It names neither driver nor node: it must be read before it is deleted.
 TEST(DiffPool, ReadsAnUnreadSliceFirst) {
   const SliceChanges plan = diff_pools({}, {{"x", unread_slice("x", "u", "7")}}, kNode, kDriver, {});
   EXPECT_EQ(plan.deletes, (std::vector<Removal>{{"x", "u", "7", "unreadable", true}}));
-  // Who has looked, and found that it says nothing, leaves it alone.
+  // After the read has shown neither, it is not modified.
   EXPECT_TRUE(
       diff_pools({}, {{"x", kube::ResourceSlice{.meta = {.name = "x"}}}}, kNode, kDriver, {}).empty());
 }
@@ -534,7 +534,7 @@ TEST(DiffPool, BoundsReservationsOfMovingEntries) {
       for (const auto& [key, value] : slice.meta.annotations) EXPECT_LT(value.size(), 200'000u) << key;
 }
 
-// A record that stands for all that is not known stands until what moves is placed.
+// A record for all unknown entries stays until the moving entries are in their slices.
 TEST(DiffPool, KeepsACompleteReservationWhileEntriesMove) {
   policy::DesiredPool fewer = pool(devices(0, 299));
   fewer.record = policy::Record({policy::whole_holding("node-a")}, "node-a");
@@ -547,7 +547,7 @@ TEST(DiffPool, KeepsACompleteReservationWhileEntriesMove) {
   EXPECT_FALSE(last.begin()->second.meta.annotations.contains("dra.networking/withdrawn"));
 }
 
-// A persona that moves is recorded with what its entry tells of it.
+// A persona that moves is recorded with the data of its entry.
 TEST(DiffPool, RecordsAMovingPersonaAsShared) {
   policy::DesiredPool plain =
       pool({kube::Device{.name = "0000-3b-00-0-macvlan", .allow_multiple_allocations = true}});
@@ -638,7 +638,7 @@ size_t annotation_bytes(const kube::ResourceSlice& slice) {
   return bytes;
 }
 
-// Red when a slice is made anew, or written for ever, for want of room for what is only good to have.
+// Red when a slice is created again, or written without end, because optional data has no room.
 TEST(DiffPool, DropsGroupsForAnnotationsOfOthers) {
   const std::string key = "dra.networking/groups", theirs = "example.com/theirs";
   policy::DesiredPool desired = pool(devices(0, 1));
@@ -656,7 +656,7 @@ TEST(DiffPool, DropsGroupsForAnnotationsOfOthers) {
   EXPECT_TRUE(diff(desired, observed).empty()) << "they are left out";
 }
 
-// Red when what others write beside ours keeps a record, and with it a withdrawal, from being written.
+// Red when annotations of others prevent the write of a record, and so a withdrawal.
 TEST(DiffPool, KeepsReservationsBesideAnnotationsOfOthers) {
   constexpr size_t kMax = size_t{256} << 10;
   ObservedSlices held = published(pool(devices(0, 3)));
@@ -697,7 +697,7 @@ TEST(DiffPool, KeepsReservationsBesideAnnotationsOfOthers) {
   }
 }
 
-// Red when what is made anew in place of a slice without room counts with it as one whole pool, which lacks the rest.
+// Red when a slice and its replacement count together as a complete pool, which lacks the rest.
 TEST(DiffPool, ARecreatedSliceDoesNotCountWithItsPredecessor) {
   const policy::DesiredPool before = pool(devices(0, 136)), now = pool(devices(4, 126));
   const ObservedSlices held = published(before);
@@ -721,7 +721,7 @@ TEST(DiffPool, ARecreatedSliceDoesNotCountWithItsPredecessor) {
   EXPECT_FALSE(observed.contains(first));
 }
 
-// Red when the kubelet goes on to wait for a plugin that is not there, or leaves the one that came out of it.
+// Red when the kubelet still waits for a missing plugin, or does not call one that has started.
 TEST(DiffPool, OmitsNodeOperationsBesideDevices) {
   policy::DesiredPool skips = pool(devices(0, 2));
   skips.counters = {{.name = "c", .counters = {{"slots", kube::Quantity(1)}}}};

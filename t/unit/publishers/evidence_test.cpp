@@ -102,7 +102,7 @@ TEST_F(EvidenceTest, ReturnsTheNamesOfTheClaims) {
   EXPECT_EQ(claims, (policy::ClaimNames{{pool, {{"br-a", {"default/a"}}, {"br-b", {"default/b"}}}}}));
 }
 
-// Red when a fleet looks at once, or a node that is alone waits.
+// Red when all nodes of a fleet read at the same time, or a single node waits.
 TEST_F(EvidenceTest, ManyNodesPollInTurn) {
   look(false);
   ASSERT_EQ(turns.size(), 1u);
@@ -223,7 +223,7 @@ TEST_F(EvidenceTest, AbandonsAListThatNeverEnds) {
   EXPECT_LE(liar.lists, 30u);
 }
 
-// Red when who counts millions of claims, and goes on for ever, is asked as fast as it answers.
+// Red when a server that counts millions of claims, with endless pages, gets requests as fast as it answers.
 TEST_F(EvidenceTest, ReadsALongListAtGrowingIntervals) {
   for (const int64_t count : {int64_t{0}, std::numeric_limits<int64_t>::max()}) {
     SCOPED_TRACE(count);

@@ -188,7 +188,7 @@ TEST_F(PublisherTest, ALostAnswerCreatesNoDuplicate) {
   EXPECT_TRUE(publisher->converged());
 }
 
-// What stands there may be allocated: whoever decides sees it before it is overwritten.
+// Its entries may be allocated: a handler gets the slice before it is overwritten.
 TEST_F(PublisherTest, RecordsReservationsFoundByACreate) {
   awaits_when_met = true;
   const kube::ResourceSlice older = diff_pools({pool(devices(0, 5))}, {}, kNode, kDriver, {}).creates.at(0);
@@ -241,7 +241,7 @@ TEST_F(PublisherTest, RestoresASliceDeletedBehindAWrite) {
   EXPECT_TRUE(verbs.empty());
 }
 
-// As by somebody who restores what is gone. Red when it is taken for what was deleted, and goes on offering.
+// As by a program that restores deleted objects. Red when it counts as the deleted slice, and continues to offer.
 TEST_F(PublisherTest, DeletesASliceRecreatedBehindADelete) {
   publisher->set_desired({pool(devices(0, 3))}, kNode);
   scheduler.advance(1s);
@@ -309,7 +309,7 @@ TEST_F(PublisherTest, IgnoresAndReportsForeignSlicesOnce) {
   EXPECT_EQ(log.count("of another driver or node received"), 1u) << log.all();
 }
 
-// What cannot be decoded is deleted when it says that it is ours, and by that word alone.
+// A slice that cannot be decoded is deleted if, and only if, its driver and node are ours.
 TEST_F(PublisherTest, DeletesAnUnreadableSliceOnlyIfItIsOwn) {
   const auto unreadable = [&](const std::string& name, const std::string& driver, const std::string& node) {
     cluster.put_text(kResourceSlices,
@@ -360,7 +360,7 @@ TEST_F(PublisherTest, ReplacesAnUndecodableSliceWithoutDelayingOthers) {
   EXPECT_TRUE(publisher->converged());
 }
 
-// Under a name of ours, and not to be had.
+// With a name of ours, and not readable.
 TEST_F(PublisherTest, LeavesANameToAnUnreadableObject) {
   const std::string name = wanted_slice().meta.name;
   cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
@@ -393,7 +393,7 @@ TEST_F(PublisherTest, ANotFoundOfALoadBalancerDeletesNothing) {
   EXPECT_TRUE(publisher->converged());
 }
 
-// Who is asked what stands under a name may be busy, too.
+// The read of the object with a name may fail with kBusy, too.
 TEST_F(PublisherTest, HonoursRetryAfter) {
   publisher->set_desired({pool(devices(0, 3))}, kNode);
   scheduler.advance(1s);
@@ -555,7 +555,7 @@ TEST_F(PublisherTest, ASliceWithTooMuchForeignMetadataIsRecreated) {
   }
 }
 
-// A proxy that takes no body of that size: what stands there stays.
+// A proxy that refuses bodies of that size: the stored slice stays.
 TEST_F(PublisherTest, KeepsASliceThatCannotBeRecreated) {
   publisher->set_desired({pool(devices(0, 3))}, kNode);
   scheduler.advance(1min);
@@ -611,7 +611,7 @@ TEST_F(PublisherTest, DoesNotLoopOnANameThatIsUsedAndFreed) {
   EXPECT_LE(cluster.count("create") + cluster.count("get"), 80u);
 }
 
-// Each row: what stands in the answer to a write instead of the truth.
+// Each row: a wrong value in the answer to a write.
 TEST_F(PublisherTest, RefusesAnAnswerAboutAnotherObject) {
   const struct {
     const char* what;
@@ -655,7 +655,7 @@ TEST_F(PublisherTest, RefusesAnAnswerAboutAnotherObject) {
   }
 }
 
-// It takes every update and keeps what it had. Red when the next one follows at once, for ever.
+// The server accepts every update without storing it. Red when the next one follows immediately, without end.
 TEST_F(PublisherTest, BacksOffFromAServerThatStoresNothing) {
   publisher->set_desired({pool(devices(0, 1))}, kNode);
   scheduler.advance(1s);
@@ -693,8 +693,8 @@ TEST_F(PublisherTest, EventsOfFailedWritesDoNotTriggerRetries) {
   EXPECT_LE(cluster.writes().size(), 60u);
 }
 
-// A server that answers at random, does at random what it was asked, and whose objects change at random.
-// However it goes on, requests thin out; once it is well, so are we.
+// A server that answers at random, executes requests at random, and whose objects change at random.
+// The rate of requests falls in each case; after the server recovers, the slices are written.
 TEST_F(PublisherTest, BacksOffFromAServerWithRandomAnswers) {
   for (const uint64_t seed : {1u, 2u, 3u, 4u}) {
     SCOPED_TRACE(seed);

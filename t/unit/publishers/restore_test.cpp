@@ -19,7 +19,7 @@ struct RestoreTest : testing::Test {
   RestoreTest() {
     inventory.boot_id = kNode.boot_id;
     add(kPf, hotplug::DeviceType::kPf);
-    // Its interface is in a pod, and so nobody can say what excludes ask of it.
+    // Its interface is in a pod, so the facts that excludes read are unknown.
     auto& vf = add(kVf, hotplug::DeviceType::kVf);
     vf.pf = hotplug::PciAddress::decode(kPf);
     vf.driver = "iavf";

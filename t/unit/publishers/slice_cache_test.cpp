@@ -35,7 +35,7 @@ TEST_F(SliceCacheTest, PrefersTheOwnAnswerUntilTheWatchShowsIt) {
   EXPECT_TRUE(cache.slices().contains("a"));
 }
 
-// A lagging watch tells of the past; believing it would delete, create and conflict in circles.
+// A lagging watch reports old versions; using them would cause endless deletes, creates and conflicts.
 TEST_F(SliceCacheTest, IgnoresOlderWatchEvents) {
   cache.on_event(changed(slice("a", 5)), at(1));
   cache.on_stored(slice("a", 10, 2));

@@ -72,7 +72,7 @@ TEST_F(FileLockTest, TheSecondWaitsForTheFirst) {
   EXPECT_TRUE(second_has);
 }
 
-// A log that was rotated away must not be the only place that says why nothing is written.
+// A log that was rotated away must not be the only place with the reason that nothing is written.
 TEST_F(FileLockTest, RepeatsTheMessageOfAWaitEveryTenMinutes) {
   ASSERT_EQ(::mkdir(directory.c_str(), 0700), 0);
   const Descriptor held = hold();
@@ -144,7 +144,7 @@ TEST_F(FileLockTest, IsClosedOnExec) {
   EXPECT_TRUE(is_found);
 }
 
-// Red when a lock on a file that nobody else will find counts.
+// Red when a lock on a file that other processes will not find counts.
 TEST_F(FileLockTest, IgnoresALockOnAReplacedFile) {
   ASSERT_EQ(::mkdir(directory.c_str(), 0700), 0);
   bool has = false;
@@ -215,7 +215,7 @@ TEST_F(FileLockTest, RestrictsAFileThatOthersCouldLock) {
   EXPECT_TRUE(has);
   EXPECT_EQ(mode(path()), 0600u);
   first.reset();
-  if (::geteuid() != 0) return;  // nobody else can give it away
+  if (::geteuid() != 0) return;  // only root can change the owner
   ASSERT_EQ(::chown(path().c_str(), 65534, 65534), 0);
   has = false;
   first = lock(has);
@@ -234,7 +234,7 @@ TEST_F(FileLockTest, RestrictsAnEmptyOwnDirectory) {
   EXPECT_FALSE(prepare_private_directory(directory)) << "others may have written into it";
 }
 
-// Root makes it somebody else's; everybody else finds /proc to be root's.
+// As root the test gives it to another user; otherwise /proc, which is root's, is used.
 TEST_F(FileLockTest, RefusesAForeignDirectory) {
   ASSERT_EQ(::mkdir(directory.c_str(), 0700), 0);
   const bool is_root = ::geteuid() == 0;

@@ -145,7 +145,8 @@ TEST_F(InotifyTest, ReportsAnOverflow) {
   ASSERT_TRUE(inotify->watch(root));
   write("a");
   const std::string here = root + "/a", there = root + "/b";
-  for (size_t queued = 0; queued <= queue_max; queued += 4) {  // two events a rename; nobody reads meanwhile
+  for (size_t queued = 0; queued <= queue_max;
+       queued += 4) {  // two events for a rename; none is read meanwhile
     ASSERT_EQ(::rename(here.c_str(), there.c_str()), 0);
     ASSERT_EQ(::rename(there.c_str(), here.c_str()), 0);
   }

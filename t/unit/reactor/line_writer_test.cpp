@@ -114,7 +114,7 @@ TEST_F(LineWriterTest, DropsLinesWithoutAReader) {
 TEST_F(LineWriterTest, LosesNothingOnANonblockingDescriptor) {
   ASSERT_EQ(fcntl(writing, F_SETFL, O_NONBLOCK), 0);
   LineWriter writer(writing, &report_loss);
-  const std::string large(100'000, 'x');  // more than a pipe takes at once
+  const std::string large(100'000, 'x');  // more than the buffer of a pipe
   writer.put(large + "\n");
   writer.put("end\n");
   EXPECT_EQ(lines_of(read_until("end")), (std::vector<std::string>{large, "end"}));
@@ -127,7 +127,7 @@ TEST_F(LineWriterTest, IsAbandonedIfThePipeIsNotRead) {
     writer.put(std::string(100'000, 'x') + "\n");
     writer.put("never written\n");
     EXPECT_FALSE(writer.flush(std::chrono::milliseconds{1}));
-  }  // comes back, which is what the test shows
+  }  // the destructor returns, as the test requires
   char some[65'536];
   EXPECT_GT(read(reading, some, sizeof some), 0);
   close(reading);  // lets the thread go, which may need the other end a moment longer

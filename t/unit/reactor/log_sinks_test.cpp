@@ -75,7 +75,7 @@ TEST(LogLines, AreBounded) {
   EXPECT_LT(json_line(kNow, Level::kInfo, large, {}).size(), (64u << 10) + 100);
 }
 
-// A socket that stands for journald's, and a pipe for standard error.
+// A socket in place of journald's, and a pipe in place of standard error.
 struct JournalTest : testing::Test {
   JournalTest() {
     directory = std::filesystem::temp_directory_path() / ("sliced-journal-" + std::to_string(getpid()));
@@ -110,7 +110,7 @@ struct JournalTest : testing::Test {
     message.msg_control = control;
     message.msg_controllen = sizeof control;
     const ssize_t size = recvmsg(journal, &message, 0);
-    if (size < 0) return "";  // nothing came, and msg_controllen says nothing
+    if (size < 0) return "";  // nothing was received, and msg_controllen is undefined
     bytes.resize(static_cast<size_t>(size));
     const cmsghdr* header = CMSG_FIRSTHDR(&message);
     if (header == nullptr) return bytes;

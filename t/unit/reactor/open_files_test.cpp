@@ -57,7 +57,7 @@ TEST_F(OpenFilesTest, RaisesTheLimitOfThisProcessAndNotOfItsChildren) {
           "\n");
 }
 
-// Red when a program cannot be begun, because its limit of before is reached by what this process has open.
+// Red when a program cannot be started because the open files of this process reach its former limit.
 TEST_F(OpenFilesTest, StartsProgramsBeyondTheirOwnLimit) {
   ASSERT_TRUE(raise_open_files());
   std::vector<Descriptor> many;

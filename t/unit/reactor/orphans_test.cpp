@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A child whose own child outlives it: an orphan, which ends at once or when the pipe's other end is closed.
+// A child whose own child outlives it: an orphan, which ends immediately or when the pipe's other end is closed.
 pid_t leave_orphan(int until_closed) {
   int told[2];
   if (::pipe(told) != 0) return -1;

@@ -74,7 +74,7 @@ TEST_F(PollTest, ContinuesAfterAPendingError) {
   };
   sockaddr_in ours, theirs;
   const int socket = bound(ours);
-  ::close(bound(theirs));  // a port where nobody listens
+  ::close(bound(theirs));  // a port without a listener
   ASSERT_EQ(::connect(socket, reinterpret_cast<sockaddr*>(&theirs), sizeof theirs), 0);
 
   bool failed = false;

@@ -14,7 +14,7 @@ namespace semaphore_test {
 namespace {
 
 struct SemaphoreTest : testing::Test {
-  // One that says when it begins, and stays.
+  // A holder that records its start, and keeps its permit.
   Semaphore::PermitPtr acquire(const std::string& name) {
     return semaphore->acquire([this, name] { begun.push_back(name); });
   }

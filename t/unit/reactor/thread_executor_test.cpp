@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A FIFO nobody writes to: opening it for reading hangs, as a read of a sick device's file does.
+// A FIFO without a writer: opening it for reading hangs, as a read of a broken device's file does.
 class Fifo {
  public:
   Fifo() {
@@ -203,7 +203,7 @@ TEST_F(ExecutorTest, ItsDestructorDoesNotWaitForHangingWork) {
   EXPECT_GE(fifo.inside(), 4) << "they still hang";
 }
 
-// The whole of a bounded exit: what a process does whose reads hang.
+// A complete bounded exit of a process whose reads hang.
 TEST_F(ExecutorTest, AProcessWithHangingReadsExits) {
   Fifo fifo;
   const pid_t child = ::fork();

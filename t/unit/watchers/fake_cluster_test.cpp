@@ -1,4 +1,4 @@
-// The fake is what other tests lean on: what it promises is checked here.
+// Other tests rely on the fake: its contract is checked here.
 #include "t/fake/fake_cluster.h"
 
 #include "t/unit/watchers/watch_fixture.h"

@@ -199,7 +199,7 @@ TEST_F(ListWatchTest, RequestsTheNewestListFromALaggingReplica) {
   EXPECT_EQ(words[1], "list from ");
 }
 
-// Red when a list is believed that is older than what was told: it lacks the newest exclude.
+// Red when a list that is older than reported events is used: it lacks the newest exclude.
 TEST_F(ListWatchTest, IgnoresAnOlderList) {
   cluster.watch_list = false;
   put("a", 1);
@@ -221,7 +221,7 @@ TEST_F(ListWatchTest, IgnoresAnOlderList) {
   EXPECT_EQ(source->sync_state().state, State::kLive);
 }
 
-// Red when nobody ever hears of a server that was restored from a backup.
+// Red when the restore of a server from a backup is never reported.
 TEST_F(ListWatchTest, AcceptsAnOlderListThatTheServerConfirms) {
   cluster.watch_list = false;
   put("a", 1);
@@ -295,7 +295,7 @@ TEST_F(ListWatchTest, ContinuesACleanlyEndedWatchFromTheLastEvent) {
   events();
   asked();
   cluster.end_watches();
-  put("b", 2);  // while nobody watches
+  put("b", 2);  // without an open watch
   scheduler.advance(5ms);
   EXPECT_EQ(asked(), (Words{"watch from " + last}));
   settle();
@@ -366,7 +366,7 @@ TEST_F(ListWatchTest, AnExpiredVersionCausesAnImmediateRelist) {
   events();
   cluster.end_watches();
   remove("a");
-  cluster.compact();  // the deletion will never be told
+  cluster.compact();  // the deletion will never be reported
   settle();
   EXPECT_EQ(events(), (Words{"relisted b=2"}));
   fixture::expect_golden(why);
@@ -1061,7 +1061,7 @@ TEST_F(ListWatchTest, NotFoundOfADiscoveredKindIsAFailure) {
   EXPECT_EQ(events(), (Words{"relisted a=1"}));
 }
 
-// A load balancer without a server answers 404 to everything, also to what discovery asks.
+// A load balancer without a server answers 404 to everything, also to discovery.
 TEST_F(ListWatchTest, NotFoundOfDiscoveryIsAFailure) {
   put("a", 1);
   for (const bool from_the_start : {true, false}) {

@@ -32,7 +32,7 @@ TEST(ObjectHead, IsTheSameOrAnErrorHoweverTheTextIsCut) {
   }
 }
 
-// Red when what is so large that it lacks its end is nobody's, or another's.
+// Red when a truncated object has no name, or that of another one.
 TEST(IsInScope, KeepsATruncatedObject) {
   const std::string whole =
       R"({"metadata":{"name":"n","resourceVersion":"1","finalizers":["a"]},"spec":{"pool":{"name":"p"},)"

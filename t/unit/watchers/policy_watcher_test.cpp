@@ -109,7 +109,7 @@ TEST_F(PolicyWatcherTest, OmitsButKnowsObjectsBeyondTheMemoryLimit) {
   EXPECT_EQ(log.count("name=a why=the memory for this kind is used up"), 1u);
 }
 
-// Red when it is said again in each list.
+// Red when it is logged again for each list.
 TEST_F(PolicyWatcherTest, ReportsAnOmittedObjectOnce) {
   put_policy("a", std::string(3'000, 'a'));
   put_policy("b", "b");
@@ -178,7 +178,7 @@ TEST_F(PolicyWatcherTest, AMoreImportantLateObjectEvictsOlderOnes) {
   EXPECT_EQ(events(), Words{"relisted b=bbbbb c=c"}) << "there is room for it again";
 }
 
-// Red when whoever may edit an old policy can push out what came after it.
+// Red when an edit of an old policy can displace newer ones.
 TEST_F(PolicyWatcherTest, AGrowingObjectYieldsToSmallLateOnes) {
   put_policy("old", "o", "2020-01-01T00:00:00Z");
   for (const char* name : {"a", "b", "c"}) put_policy(name, std::string(2'000, 'x'), "2024-01-01T00:00:00Z");

@@ -95,7 +95,7 @@ TEST_F(SliceWatcherTest, DropsForeignObjects) {
   }
 }
 
-// Red when slices of a node take as much memory as whoever writes them wants.
+// Red when the memory for slices of a node is unbounded.
 TEST_F(SliceWatcherTest, MarksASliceBeyondTheMemoryLimitAsUnread) {
   for (const bool watch_list : {true, false}) {
     cluster.watch_list = watch_list;

@@ -91,7 +91,7 @@ struct WatchTest : testing::Test {
   void put(const std::string& name, int value) { put(name, R"({"value":)" + std::to_string(value) + "}"); }
   bool remove(const std::string& name) { return cluster.remove(kThings, name, "ns"); }
 
-  /// What was told since the last look.
+  /// Returns the events since the last call.
   std::vector<std::string> events() { return std::exchange(told, {}); }
   using Words = std::vector<std::string>;
 

@@ -196,7 +196,7 @@ TEST_F(ListenerTest, AStaleSocketIsReplaced) {
 }
 
 TEST_F(ListenerTest, RemovesNothingElse) {
-  const Descriptor full = unix_socket();  // its backlog: nobody accepts
+  const Descriptor full = unix_socket();  // its backlog: no process accepts
   const UnixAddress full_address = unix_address(root + "/full").value();
   ASSERT_EQ(::bind(full.get(), reinterpret_cast<const sockaddr*>(&full_address.raw), full_address.size), 0);
   ASSERT_EQ(::listen(full.get(), 0), 0);

@@ -21,7 +21,7 @@ using fake::Identity;
 
 constexpr long kDay = 86'400;
 
-// Files and what happens to them are real; time is stepped.
+// Files and their changes are real; time is stepped.
 struct TlsFilesTest : fixture::LoopTest {
   TlsFilesTest() {
     char name[] = "/tmp/tls-files-test-XXXXXX";

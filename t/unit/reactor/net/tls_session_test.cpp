@@ -41,7 +41,7 @@ class Peer {
     SSL_CTX_free(context_);
   }
 
-  // Takes bytes, returns bytes; what was decrypted collects in plain.
+  // Takes bytes, returns bytes; decrypted bytes are appended to `plain`.
   std::string exchange(std::string_view bytes) {
     BIO_write(SSL_get_rbio(ssl_), bytes.data(), static_cast<int>(bytes.size()));
     ERR_clear_error();

@@ -177,7 +177,7 @@ TEST_F(TlsStreamTest, PresentsAClientCertificateAndReportsItsRefusal) {
   ASSERT_TRUE(run_until([&] { return server.connection(0).handshake_done; }));
   EXPECT_EQ(server.connection(0).client_common_name, "node-a");
 
-  // TLS 1.3: our side is done before the server has looked at what we sent.
+  // TLS 1.3: our side completes before the server has processed our bytes.
   auto refused = connect(server, client_config());
   ASSERT_TRUE(refused);
   (*refused)->receive(events());

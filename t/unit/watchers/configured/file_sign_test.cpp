@@ -24,7 +24,7 @@ TEST(FileSign, AcceptsAnEmptyFileOrOneOfThisBoot) {
       {std::string("b0\n"), "b1", false},
       {std::string(3, '\0'), "b1", false},  // a crash left it
       {std::string("b1\0", 3), "b1", false},
-      {std::string("b1"), "", false},  // nobody knows which boot this is
+      {std::string("b1"), "", false},  // the present boot is unknown
       {std::string(""), "", true},
       {Error{Errc::kNotFound, "read"}, "b1", false},
       {Error{Errc::kDenied, "read"}, "b1", false},

@@ -183,7 +183,7 @@ TEST_F(PodSignTest, UsesALatePermission) {
   EXPECT_TRUE(sign->is_seen());
 }
 
-// Red when an answer that says nothing of the pod ends the wait.
+// Red when an answer without the pod ends the wait.
 TEST_F(PodSignTest, AnUnreachableServerOrMissingPodEndsNoWait) {
   wait();
   cluster.set_network(Network::kRefused);
