@@ -188,7 +188,7 @@ TEST_F(PublisherTest, ALostAnswerCreatesNoDuplicate) {
   EXPECT_TRUE(publisher->converged());
 }
 
-// Its entries may be allocated: a handler gets the slice before it is overwritten.
+// Its entries may be allocated: on_adopted gets the slice before it is overwritten.
 TEST_F(PublisherTest, RecordsReservationsFoundByACreate) {
   awaits_when_met = true;
   const kube::ResourceSlice older = diff_pools({pool(devices(0, 5))}, {}, kNode, kDriver, {}).creates.at(0);
