@@ -107,7 +107,13 @@ Json good_range(const Json& value) {
   return is_good ? value : Json();
 }
 
-Json good_interface(const Json& value) { return is_interface_name(text_in(value)) ? value : Json(); }
+// A name that the kernel gives to a new VRF unchanged. With the name of another interface, as with one that
+// the kernel refuses, the plugin fails at ADD and at each DEL, which would never succeed.
+Json good_vrf(const Json& value) {
+  const std::string_view name = text_in(value);
+  const bool is_taken = name == "lo" || name == "eth0" || name == "all" || name == "default";
+  return is_interface_name(name) && !is_taken && name.find('%') == std::string_view::npos ? value : Json();
+}
 
 // Accepts the address of a station: neither multicast nor all zeros.
 Json good_mac(const Json& value) {
@@ -217,6 +223,12 @@ constexpr std::string_view kSysctlsWanted =
     "net.ipv4.ip_local_reserved_ports, net.ipv4.tcp_keepalive_time, net.ipv4.tcp_fin_timeout, "
     "net.ipv4.tcp_keepalive_intvl, net.ipv4.tcp_keepalive_probes, net.ipv4.tcp_rmem, net.ipv4.tcp_wmem)";
 
+// Not for a namespace user, as in `network` (kubelet/native_sysctls.cpp): they write to the log of the host,
+// use its memory without a bound, or answer for other stations of the network.
+constexpr std::array<std::string_view, 9> kForeignSysctls = {
+    "log_martians", "unres_qlen", "unres_qlen_bytes", "proxy_qlen",   "max_addresses",
+    "proxy_arp",    "proxy_ndp",  "proxy_arp_pvlan",  "bc_forwarding"};
+
 bool is_sysctl_word(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
@@ -226,7 +238,10 @@ bool is_sysctl_word(std::string_view text) {
 bool is_sysctl_of_pod(std::string_view name) {
   return std::find(kSafeSysctls.begin(), kSafeSysctls.end(), name) != kSafeSysctls.end() ||
          std::any_of(kInterfaceSysctls.begin(), kInterfaceSysctls.end(), [&](std::string_view start) {
-           return name.starts_with(start) && is_sysctl_word(name.substr(start.size()));
+           if (!name.starts_with(start)) return false;
+           const std::string_view last = name.substr(start.size());
+           return is_sysctl_word(last) &&
+                  std::find(kForeignSysctls.begin(), kForeignSysctls.end(), last) == kForeignSysctls.end();
          });
 }
 
@@ -427,7 +442,8 @@ constexpr Field kTuning[] = {
 };
 constexpr Field kSbr[] = {{"table", read_value<good_integer<1, 2'147'483'647>>, "1 to 2147483647"}};
 constexpr Field kVrf[] = {
-    {"vrfname", read_value<good_interface>, "a name of 1 to 15 bytes without \"/\", \":\" and white space"},
+    {"vrfname", read_value<good_vrf>,
+     "a name of 1 to 15 bytes without \"/\", \":\", \"%\" and white space, and not lo, eth0, all or default"},
     {"table", read_value<good_integer<0, 4'294'967'295>>, "0 to 4294967295"},
 };
 constexpr Field kRouteOverride[] = {

@@ -241,6 +241,29 @@ TEST(CanonicalDefinition, AcceptsSysctlsOfTheInterfaceAndSafeOnes) {
             "");
 }
 
+// Red when a definition may set what `network` of a claim may not: the log and memory of the host, and answers for others.
+TEST(CanonicalDefinition, RefusesSysctlsThatReachBeyondThePod) {
+  for (const char* last : {"log_martians", "unres_qlen", "unres_qlen_bytes", "proxy_qlen", "max_addresses",
+                           "proxy_arp", "proxy_ndp", "proxy_arp_pvlan", "bc_forwarding"})
+    for (const char* start : {"net.ipv4.conf.IFNAME.", "net.ipv6.conf.IFNAME.", "net.ipv4.neigh.IFNAME.",
+                              "net.ipv6.neigh.IFNAME.", "net.mpls.conf.IFNAME."}) {
+      const std::string config =
+          companion_of("tuning", R"("sysctl":{")" + std::string(start) + last + R"(":"1"})");
+      EXPECT_NE(why_not(config, rules({"sriov"}), kFunction).find(last), std::string::npos) << start << last;
+      EXPECT_EQ(why_not(config, rules({"sriov"}, Author::kAdministrator), kFunction), "") << start << last;
+    }
+}
+
+// Red when a definition may name a VRF like another interface of the pod, so that DEL of the plugin never succeeds.
+TEST(CanonicalDefinition, NamesAVrfThatTheKernelCanCreate) {
+  const auto refusal = [](const std::string& name) {
+    return why_not(companion_of("vrf", R"("vrfname":")" + name + "\""), rules({"sriov"}), kFunction);
+  };
+  for (const char* name : {"lo", "eth0", "all", "default", "vrf%d", "%d", "", ".", "a/b", "sixteen-bytes-xx"})
+    EXPECT_NE(refusal(name).find("vrfname is"), std::string::npos) << name << ": " << refusal(name);
+  for (const char* name : {"blue", "lo0", "eth", "defaults", "net1"}) EXPECT_EQ(refusal(name), "") << name;
+}
+
 TEST(CanonicalDefinition, RunsCompanionsBehindAPluginAndHostPluginsIfListed) {
   for (const char* type : {"tuning", "sbr", "route-override", "rdma"})
     EXPECT_EQ(why_not(companion_of(type, ""), rules({"sriov"}), kFunction), "") << type;
