@@ -75,7 +75,11 @@ func MachineThatKeeps(disk string) []string {
 // Boot starts a guest from the image in dir (vmlinuz, initrd.gz) and returns when its agent answers. What more it has than the
 // machine above, or otherwise, follows as QEMU's arguments.
 func Boot(image, dir string, mebibytes int, more ...string) (*Guest, error) {
-	qemu := "/usr/bin/qemu-system-x86_64"
+	return BootBy("/usr/bin/qemu-system-x86_64", image, dir, mebibytes, more...)
+}
+
+// BootBy is Boot by a QEMU elsewhere.
+func BootBy(qemu, image, dir string, mebibytes int, more ...string) (*Guest, error) {
 	if _, err := os.Stat(qemu); err != nil {
 		return nil, fmt.Errorf("%w: the lab wants QEMU >= 8.0; ./dev lab installs it", err)
 	}

@@ -14,6 +14,7 @@ var (
 	plane *harness.Plane
 	guest *Guest
 	seed  = flag.Uint64("seed", 1, "of the scenarios that choose at random")
+	qemu  = flag.String("qemu", "", "a QEMU whose virtio-net has VFs (newer_qemu), for the scenarios of virtio_test.go")
 )
 
 func TestMain(m *testing.M) { harness.Main(m, "lab", run) }
@@ -32,7 +33,12 @@ func run(m *testing.M) (int, error) {
 		return 1, err
 	}
 	defer os.RemoveAll(dir)
-	if guest, err = Boot(image, dir, 768); err != nil {
+	if *qemu == "" {
+		guest, err = Boot(image, dir, 768)
+	} else {
+		guest, err = BootBy(*qemu, image, dir, 768, virtioCard...)
+	}
+	if err != nil {
 		return 1, err
 	}
 	defer guest.Stop()
