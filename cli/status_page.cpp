@@ -50,12 +50,14 @@ std::string problems_text(const Json& report) {
   for (size_t i = 0; i < problems.size() && i < kShownMax; ++i)
     if (problems[i].string() != nullptr) out += "problem: " + printable(*problems[i].string(), 1'024) + "\n";
   const Json* more = report.find("moreProblems");
-  const size_t left_out = (problems.size() > kShownMax ? problems.size() - kShownMax : 0) +
-                          (more != nullptr && more->integer() != nullptr && *more->integer() > 0
-                               ? static_cast<size_t>(*more->integer())
-                               : 0);
-  if (left_out > 0) out += and_more(left_out, "problem") + " (-o json)\n";
-  return out;
+  const size_t only_counted = more != nullptr && more->integer() != nullptr && *more->integer() > 0
+                                  ? static_cast<size_t>(*more->integer())
+                                  : 0;
+  const size_t left_out = (problems.size() > kShownMax ? problems.size() - kShownMax : 0) + only_counted;
+  if (left_out == 0) return out;
+  out += and_more(left_out, "problem");
+  if (only_counted == 0) return out + " (-o json)\n";
+  return out + " (-o json has the first " + std::to_string(problems.size()) + ")\n";
 }
 
 }  // namespace

@@ -250,13 +250,14 @@ class Decoder {
                                : static_cast<int>(parser_.problem_mark.line) + 1;
     std::string what = parser_.problem == nullptr ? "not valid YAML" : parser_.problem;
     if (parser_.context != nullptr) what += std::string(" (") + parser_.context + ")";
-    if (!at_reader && is_indented_by_tab(line))
+    if (!at_reader && is_indented_by_tab(line, parser_.problem_mark.column, what))
       what += ": the line begins with a tab, and YAML allows spaces only";
     out_.problems.push_back({line, std::move(what)});
     return false;
   }
 
-  bool is_indented_by_tab(int line) const {
+  // A tab is the cause only where the scanner stops at it. In flow style and quoted text tabs are allowed.
+  bool is_indented_by_tab(int line, size_t column, std::string_view what) const {
     std::string_view rest = text_;
     for (; line > 1; --line) {
       const size_t end = rest.find('\n');
@@ -264,7 +265,8 @@ class Decoder {
       rest.remove_prefix(end + 1);
     }
     const size_t first = rest.find_first_not_of(' ');
-    return first != std::string_view::npos && rest[first] == '\t';
+    return first != std::string_view::npos && rest[first] == '\t' &&
+           (first == column || what.find("tab character") != std::string_view::npos);
   }
 
   /// Reports an error of a document, which is left out; reading continues. Only the first error of a document

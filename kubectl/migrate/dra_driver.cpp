@@ -123,7 +123,7 @@ void move_to_namespace(DraPolicy& in, const Json& object, const std::string& to,
   if (from == to) return;
   if (!from.empty())
     in.warn(object, "is in namespace " + escaped(from) + ", where sliced does not look: it is printed for " +
-                        escaped(to) + "; for another namespace say --namespace");
+                        escaped(to) + "; for another namespace set --namespace");
   meta.set("namespace", to);
 }
 

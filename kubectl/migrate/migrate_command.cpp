@@ -41,6 +41,7 @@ migrate::Target target_of(const config::Options& options) {
 
 constexpr const char* kHostnameLabel = "kubernetes.io/hostname";
 constexpr const char* kOperatorsPrefix = "openshift.io";
+constexpr const char* kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
 
 // The content of all files.
 struct Sources {
@@ -107,8 +108,12 @@ class Reader {
     kube::YamlDocuments yaml;
   };
   void read_file(const File& file) {
-    for (const auto& problem : file.yaml.problems)
-      out_.complaints.error({file.name, problem.line}, problem.what);
+    if (is_plugin_json_only(file)) {
+      migrate::read_plugin_config(file.name, file.text, plugin_, out_.plugin, out_.complaints);
+    } else {
+      for (const auto& problem : file.yaml.problems)
+        out_.complaints.error({file.name, problem.line}, problem.what);
+    }
     const migrate::Lines lines = split(file.text, '\n');
     for (const kube::Json& document : file.yaml.documents)
       read_document(document, file.name, file.text, lines);
@@ -125,6 +130,13 @@ class Reader {
                             "is this the output of kubectl describe? Give that of kubectl get -o yaml");
   }
 
+  // The errors of the YAML reader do not name the faults of JSON, such as a comment.
+  static bool is_plugin_json_only(const File& file) {
+    return !file.yaml.problems.empty() && file.yaml.documents.empty() && trim(file.text).starts_with('{') &&
+           file.text.find("\"resourceList\"") != std::string::npos &&
+           file.text.find("{{") == std::string::npos;
+  }
+
   // The device plugin's own option, of a DaemonSet or another object with a pod's template. Any file may have
   // it.
   struct PluginPod {
@@ -138,10 +150,31 @@ class Reader {
     if (spec == nullptr && document.text("kind") == "Pod") spec = document.find("spec");
     const kube::Json* containers = spec != nullptr ? spec->find("containers") : nullptr;
     if (containers == nullptr || containers->array() == nullptr) return;
-    for (const kube::Json& container : *containers->array())
+    for (const kube::Json& container : *containers->array()) {
+      std::string prefix;
       for (const char* list : {"command", "args"})
-        if (const std::string prefix = prefix_in(container.find(list)); !prefix.empty())
-          plugin_pods_.push_back({who_of(document), prefix, {file, document.line()}});
+        if (prefix.empty()) prefix = prefix_in(container.find(list));
+      if (!prefix.empty() || is_plugins_image(container.text("image")))
+        plugin_pods_.push_back({who_of(document), prefix, {file, document.line()}});
+    }
+  }
+  // Names of the image: the project's, with and without the prefix of the project, and that of its older releases.
+  static bool is_plugins_image(std::string_view image) {
+    image = image.substr(image.rfind('/') + 1);
+    image = image.substr(0, image.find_first_of(":@"));
+    return image.ends_with("sriov-network-device-plugin") || image.ends_with("sriov-device-plugin") ||
+           image.ends_with("sriovdp");
+  }
+  // Returns the position of the flag as a word of its own, or of a shell's command; not as part of another flag.
+  static size_t flag_in(std::string_view word, std::string_view flag) {
+    for (size_t at = word.find(flag); at != std::string_view::npos; at = word.find(flag, at + 1)) {
+      const size_t dashes = at > 0 && word[at - 1] == '-' ? at - 1 : at;
+      const bool begins =
+          dashes == 0 || std::string_view(" \t\n\"'").find(word[dashes - 1]) != std::string_view::npos;
+      const std::string_view rest = word.substr(at + flag.size());
+      if (begins && (rest.empty() || rest.front() == '=' || rest.front() == ' ')) return at;
+    }
+    return std::string_view::npos;
   }
   // Go's flags: -name=value, --name=value, and the value as the next word. A shell's command is one word.
   static std::string prefix_in(const kube::Json* words) {
@@ -149,14 +182,14 @@ class Reader {
     if (words == nullptr || words->array() == nullptr) return "";
     for (size_t i = 0; i < words->array()->size(); ++i) {
       const std::string* word = (*words->array())[i].string();
-      const size_t at = word == nullptr ? std::string::npos : word->find(kFlag);
+      const size_t at = word == nullptr ? std::string::npos : flag_in(*word, kFlag);
       if (at == std::string::npos) continue;
       std::string_view rest = std::string_view(*word).substr(at + kFlag.size());
       if (rest.empty() && i + 1 < words->array()->size()) {
         const std::string* next = (*words->array())[i + 1].string();
         return next == nullptr ? "" : *next;
       }
-      if (rest.empty() || (rest.front() != '=' && rest.front() != ' ')) continue;
+      if (rest.empty()) continue;
       rest.remove_prefix(1);
       if (rest.starts_with('"') || rest.starts_with('\'')) rest.remove_prefix(1);
       rest = rest.substr(0, rest.find_first_of(" \t\n\"'"));
@@ -167,13 +200,17 @@ class Reader {
   void apply_prefix() {
     if (plugin_pods_.empty() || !plugin_.resource_prefix.empty()) return;
     const PluginPod& first = plugin_pods_.front();
+    const auto text_of_prefix = [](const PluginPod& pod) {
+      return pod.prefix.empty() ? std::string("the plugin's default") : in_quotes(pod.prefix, 128);
+    };
     for (const PluginPod& other : plugin_pods_)
       if (other.prefix != first.prefix)
         return out_.complaints.error(
-            other.place, other.who + " has --resource-prefix " + in_quotes(other.prefix, 128) + ", and " +
-                             first.who + " has " + in_quotes(first.prefix, 128) +
+            other.place, other.who + " has --resource-prefix " + text_of_prefix(other) + ", and " +
+                             first.who + " has " + text_of_prefix(first) +
                              ": carry over the configuration of one plugin after the other, each with its "
                              "--resource-prefix");
+    if (first.prefix.empty()) return;
     if (!kube::is_dns_subdomain(first.prefix))
       return out_.complaints.error(first.place,
                                    first.who + " has --resource-prefix " + in_quotes(first.prefix, 128) +
@@ -220,12 +257,12 @@ class Reader {
   // A ConfigMap does not name its nodes: the pods of the plugin that read it do. The warning depends on whether such
   // a ConfigMap is among the files.
   void read_plugin_nodes(const kube::Json& document, const std::string& file) {
+    read_plugin_affinity(document, file);
     const kube::Json* labels = document.find({"spec", "template", "spec", "nodeSelector"});
     if (labels == nullptr || labels->object() == nullptr) return;
     std::vector<std::string> others;
     for (const auto& [key, value] : *labels->object())
-      if (key != "kubernetes.io/os" && key != "kubernetes.io/arch" && key != "beta.kubernetes.io/os" &&
-          key != "beta.kubernetes.io/arch")
+      if (!is_of_machine(key))
         others.push_back(escaped(key, 128) + (value.string() != nullptr && !value.string()->empty()
                                                   ? "=" + escaped(*value.string(), 128)
                                                   : ""));
@@ -235,6 +272,35 @@ class Reader {
           who_of(document) + " runs on nodes with " + join(others, ", ") +
               " alone, and the printed policies are for every node: add this nodeSelector "
               "to them if other nodes have such devices");
+  }
+
+  static bool is_of_machine(std::string_view label) {
+    return label == "kubernetes.io/os" || label == "kubernetes.io/arch" || label == "beta.kubernetes.io/os" ||
+           label == "beta.kubernetes.io/arch";
+  }
+
+  void read_plugin_affinity(const kube::Json& document, const std::string& file) {
+    const kube::Json* required =
+        document.find({"spec", "template", "spec", "affinity", "nodeAffinity", kRequired});
+    const kube::Json* terms = required == nullptr ? nullptr : required->find("nodeSelectorTerms");
+    if (terms == nullptr || terms->array() == nullptr) return;
+    std::vector<std::string> keys;
+    for (const kube::Json& term : *terms->array())
+      for (const char* field : {"matchExpressions", "matchFields"}) {
+        const kube::Json* all = term.find(field);
+        if (all == nullptr || all->array() == nullptr) continue;
+        for (const kube::Json& one : *all->array()) {
+          const std::string key = escaped(one.text("key"), 128);
+          if (!is_of_machine(one.text("key")) && std::find(keys.begin(), keys.end(), key) == keys.end())
+            keys.push_back(key);
+        }
+      }
+    if (!keys.empty())
+      plugin_nodes_.emplace_back(
+          migrate::Place{file, required->line()},
+          who_of(document) + " runs on the nodes of its node affinity (" + join(keys, ", ") +
+              ") alone, and the printed policies are for every node: if other nodes have such devices, "
+              "copy nodeSelectorTerms into a nodeSelector of the policies");
   }
 
   // A definition is carried over by its name alone, so a definition that is refused when a claim is prepared
@@ -679,7 +745,7 @@ std::vector<Made> objects_of_dranet(const config::Options& options, const migrat
     sources.complaints.error(
         place,
         "--as sriov has no counterpart of dranet's devices, which are not VFs alone: leave "
-        "it out, or say --as exposure");
+        "it out, or set --as exposure");
     return {};
   }
   auto converted = sources.dranet.convert(target, sources.complaints);

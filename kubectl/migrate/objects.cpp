@@ -119,12 +119,12 @@ class Maker {
   std::vector<Made> make() {
     if (target_.form == Form::kSriov && asks_rdma())
       complaints_.error(
-          rdma_, "isRdma cannot be said in a SriovResourcePolicy: leave out --as, or say --as exposure");
+          rdma_, "isRdma cannot be said in a SriovResourcePolicy: leave out --as, or set --as exposure");
     if (target_.form == Form::kSriov && asks_auxiliary())
       complaints_.error(
           auxiliary_,
           "a SriovResourcePolicy offers no scalable functions (deviceType auxNetDevice): leave out --as, or "
-          "say --as exposure");
+          "set --as exposure");
     for (const Config& config : configs_)
       for (const Resource& resource : config.resources) publish(resource);
     if (!is_exposure_ && target_.form == Form::kAuto && !target_.is_compared) warn_of_functions_without_pf();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -111,13 +112,14 @@ void read_configuration(const Json& document, const PluginSettings& settings, Co
     if (is_operators && std::none_of(out.begin(), out.end(), [&](const Config& one) {
           return one.is_by_operator && one.place.file == config.place.file;
         }))
-      complaints.warning(config.place,
-                         config.origin +
-                             " is written by the SR-IOV network operator: resources without a "
-                             "resourcePrefix are of " +
-                             std::string(kOperatorsPrefix) +
-                             ", as its plugin has them; for another RESOURCE_PREFIX of the operator "
-                             "(NVIDIA: nvidia.com) say --resource-prefix");
+      complaints.warning(
+          config.place,
+          config.origin +
+              " is written by the SR-IOV network operator: resources without a "
+              "resourcePrefix are of " +
+              std::string(kOperatorsPrefix) +
+              ", as its plugin has them; if the operator has another RESOURCE_PREFIX (NVIDIA: nvidia.com), give "
+              "it to migrate by its option --resource-prefix");
   }
   read_document(document, its, config, complaints);
   // A node with an empty list offers nothing. --check compares that, so the configuration is kept.
@@ -137,19 +139,49 @@ size_t offset_of(const std::string& error) {
   return offset && *offset >= 0 ? static_cast<size_t>(*offset) : std::string::npos;
 }
 
-// Returns the first comma before a closing bracket, at most at `offset`, npos if there is none. The decoder
-// stops at such a comma or behind it.
-size_t trailing_comma(std::string_view text, size_t offset) {
+// A common fault of JSON that people write, at an offset of the text.
+struct JsonFault {
+  size_t at = 0;
+  std::string what;
+};
+
+std::string line_text(std::string_view text, size_t at, int first_line) {
+  return "line " +
+         std::to_string(first_line +
+                        std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+}
+
+// Returns the first such fault. The decoder stops at it or behind it, and reports only that the structure is wrong.
+std::optional<JsonFault> first_fault(std::string_view text, int first_line) {
+  std::vector<size_t> open;  // offsets of brackets
   size_t comma = std::string_view::npos;
-  for (size_t at = 0; at < text.size() && at <= offset; ++at) {
+  for (size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
-    if (c == '"')
-      for (++at; at < text.size() && text[at] != '"'; ++at) at += text[at] == '\\';
-    else if ((c == '}' || c == ']') && comma != std::string_view::npos)
-      return comma;
-    if (c != ' ' && c != '\t' && c != '\r' && c != '\n') comma = c == ',' ? at : std::string_view::npos;
+    const size_t start = at;
+    if (c == '"') {
+      for (++at; at < text.size() && text[at] != '"' && text[at] != '\n'; ++at) at += text[at] == '\\';
+      if (at >= text.size() || text[at] == '\n')
+        return JsonFault{start, "a string that has no closing quote in its line"};
+    } else if (c == '#' ||
+               (c == '/' && (text.substr(at).starts_with("//") || text.substr(at).starts_with("/*")))) {
+      return JsonFault{at, "a comment, which JSON does not have: delete it"};
+    } else if (c == '{' || c == '[') {
+      open.push_back(at);
+    } else if (c == '}' || c == ']') {
+      if (comma != std::string_view::npos)
+        return JsonFault{comma, "a comma before a closing bracket, where JSON has none: delete it"};
+      if (open.empty())
+        return JsonFault{at, std::string(1, c) + " closes a bracket that is not open: delete it"};
+      if ((text[open.back()] == '{') != (c == '}'))
+        return JsonFault{at, std::string(1, c) + " closes " + text[open.back()] + " of " +
+                                 line_text(text, open.back(), first_line)};
+      open.pop_back();
+    }
+    if (c != ' ' && c != '\t' && c != '\r' && c != '\n') comma = c == ',' ? start : std::string_view::npos;
   }
-  return std::string_view::npos;
+  if (open.empty()) return std::nullopt;
+  return JsonFault{text.size(), std::string("the text ends, and ") + text[open.back()] + " of " +
+                                    line_text(text, open.back(), first_line) + " is not closed"};
 }
 
 // Adds an error with line, column and the text there. has_lines false (a quoted scalar): line and column are
@@ -158,8 +190,15 @@ void complain_of_json(std::string_view text, int first_line, bool has_lines, con
                       const std::string& error, const std::string& file, Complaints& complaints) {
   std::string what = error;
   int line = 1;
-  if (const size_t offset = offset_of(error); offset != std::string::npos && offset <= text.size()) {
-    const size_t comma = trailing_comma(text, offset), at = std::min(comma, offset);
+  const auto fault =
+      trim(text).starts_with('{') ? first_fault(text, has_lines ? first_line : 1) : std::nullopt;
+  size_t offset = offset_of(error);
+  if (offset == std::string::npos && fault)
+    offset = text.size();  // of an open string the decoder reports none
+  if (offset <= text.size()) {
+    const bool is_cause = fault && (fault->at <= offset || trim(text.substr(offset)).empty());
+    // The last line of a text that ends too early is the one with its last character.
+    const size_t at = std::min(is_cause ? fault->at : offset, text.find_last_not_of(" \t\r\n") + 1);
     line =
         1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
     const size_t start = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;  // npos + 1 is 0
@@ -168,11 +207,9 @@ void complain_of_json(std::string_view text, int first_line, bool has_lines, con
     if (has_lines)  // a block is indented
       if (const auto in_file = line_of(lines, first_line + line - 1); in_file.ends_with(trim(row)))
         column += in_file.size() - row.size() <= in_file.size() ? in_file.size() - row.size() : 0;
-    what =
-        std::string(has_lines ? "" : "line " + std::to_string(line) + ", ") + "column " +
-        std::to_string(column) + ", at " + in_quotes(trim(row), 96) + ": " +
-        (comma != std::string_view::npos ? "a comma before a closing bracket, where JSON has none: delete it"
-                                         : error);
+    what = std::string(has_lines ? "" : "line " + std::to_string(line) + ", ") + "column " +
+           std::to_string(column) + ", at " + in_quotes(trim(row), 96) + ": " +
+           (is_cause ? fault->what : error);
   } else if (const auto yaml = kube::decode_yaml(text); !yaml.problems.empty()) {
     line = yaml.problems.front().line;  // JSON is YAML, and the YAML reader reports the line
   } else if (!trim(text).starts_with('{') && !text.starts_with(kByteOrderMark)) {

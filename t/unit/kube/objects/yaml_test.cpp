@@ -206,6 +206,10 @@ TEST(DecodeYaml, NamesTabsUtf16AndAnchorsOfOtherDocuments) {
             std::string::npos)
       << problem("a:\n\tb: 1\n");
   EXPECT_EQ(problem("a: 1\nb: @c\n").find("tab"), std::string::npos);
+  for (const char* text : {"a: \"x\n\ty\" z\n", "{\n\t\"a\": 1,\n\t\"b\": [2}\n}\n"}) {
+    EXPECT_NE(problem(text), "") << text;
+    EXPECT_EQ(problem(text).find("tab"), std::string::npos) << "tabs are allowed here: " << problem(text);
+  }
   EXPECT_EQ(problem("a: &x {b: 1}\n---\nc: *x\n"),
             "the alias *x has no anchor before it: &x is in an earlier document, and an anchor ends at ---");
   EXPECT_EQ(problem("c: *x\n"), "the alias *x has no anchor before it");

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <sstream>
+#include <tuple>
 
 #include "config/options.h"
 #include "daemon/process.h"
@@ -691,6 +692,8 @@ TEST_F(MigrateFiles, UsesTheOperatorsPrefixForItsConfigMap) {
   const Answer printed = run("13-operator-configmap/config-map.yaml");
   EXPECT_TRUE(printed.says("extendedResourceName: openshift.io/net_a")) << printed.out;
   EXPECT_FALSE(printed.out.find("intel.com") != std::string::npos);
+  EXPECT_TRUE(printed.says("(NVIDIA: nvidia.com), give it to migrate by its option --resource-prefix"))
+      << printed.err;
   options.resource_prefix = "nvidia.com";
   EXPECT_TRUE(run("13-operator-configmap/config-map.yaml").says("extendedResourceName: nvidia.com/net_a"));
 }
@@ -748,6 +751,90 @@ TEST_F(MigrateFiles, UsesThePrefixOfThePluginsDaemonSet) {
   options.resource_prefix = "mine.io";
   EXPECT_TRUE(run(written(config + daemon_set("args: [--resource-prefix=x.io]")))
                   .says("extendedResourceName: mine.io/a"));
+}
+
+// Red when a part of another option is taken for the plugin's.
+TEST_F(MigrateFiles, TakesNoOtherOptionForThePluginsPrefix) {
+  const std::string config =
+      "kind: ConfigMap\nmetadata: {name: c}\ndata: {config.json: '{\"resourceList\": [{\"resourceName\": "
+      "\"a\", \"selectors\": {\"pfNames\": [\"ens1f0\"]}}]}'}\n---\n";
+  for (const char* words : {"--default-resource-prefix=x.io", "--resource-prefix-file=x.io",
+                            "'exporter --no-resource-prefix=x.io'", "--no-resource-prefix, x.io"}) {
+    const Answer printed = run(written(
+        config + "kind: DaemonSet\nmetadata: {name: dp}\nspec: {template: {spec: {containers: [{args: [" +
+        words + "]}]}}}\n"));
+    EXPECT_TRUE(printed.says("extendedResourceName: intel.com/a")) << words << printed.out << printed.err;
+  }
+}
+
+// Red when the nodes of the plugin are lost: policies for all nodes would offer devices of other nodes.
+TEST_F(MigrateFiles, ReportsTheNodesOfThePluginsPods) {
+  const std::string config =
+      "kind: ConfigMap\nmetadata: {name: c}\ndata: {config.json: '{\"resourceList\": [{\"resourceName\": "
+      "\"a\", \"selectors\": {\"pfNames\": [\"ens1f0\"]}}]}'}\n---\n";
+  const auto daemon_set = [](const std::string& spec, const std::string& container) {
+    return "kind: DaemonSet\nmetadata: {name: dp}\nspec: {template: {spec: {" + spec + ", containers: [{" +
+           container + "}]}}}\n";
+  };
+  const auto affinity = [](const std::string& strength, const std::string& key) {
+    return "affinity: {nodeAffinity: {" + strength +
+           "IgnoredDuringExecution: {nodeSelectorTerms: "
+           "[{matchExpressions: [{key: kubernetes.io/os, operator: In, values: [linux]}, {key: " +
+           key + ", operator: In, values: [a]}]}]}}}";
+  };
+  for (const char* container :
+       {"image: 'ghcr.io/k8snetworkplumbingwg/sriov-network-device-plugin:v3.9.0'",
+        "image: nfvpe/sriov-device-plugin", "image: 'rancher/hardened-sriov-network-device-plugin@sha256:0'",
+        "image: x, args: [--resource-prefix=intel.com]"}) {
+    const Answer by_label = run(written(config + daemon_set("nodeSelector: {sriov: 'yes'}", container)));
+    EXPECT_TRUE(by_label.says("DaemonSet dp runs on nodes with sriov=yes alone"))
+        << container << by_label.err;
+    const Answer by_terms =
+        run(written(config + daemon_set(affinity("requiredDuringScheduling", "zone"), container)));
+    EXPECT_TRUE(
+        by_terms.says("warning: DaemonSet dp runs on the nodes of its node affinity (zone) alone, and the "
+                      "printed policies are for every node: "))
+        << container << by_terms.err;
+    EXPECT_TRUE(by_terms.says("extendedResourceName: intel.com/a")) << by_terms.out;
+  }
+  const std::string image = "image: sriov-network-device-plugin";
+  EXPECT_EQ(run(written(config + daemon_set(affinity("preferredDuringScheduling", "zone"), image)))
+                .err.find("DaemonSet"),
+            std::string::npos)
+      << "a preference excludes no node";
+  EXPECT_EQ(
+      run(written(config + daemon_set(affinity("requiredDuringScheduling", "kubernetes.io/arch"), image)))
+          .err.find("DaemonSet"),
+      std::string::npos);
+}
+
+// Red when the error only states that the structure is wrong.
+TEST_F(MigrateFiles, NamesCommonFaultsOfJson) {
+  const auto map = [](const std::string& rows) {
+    return "kind: ConfigMap\nmetadata: {name: c}\ndata:\n  config.json: |\n" + rows;
+  };
+  const std::string indent = "    ";
+  const std::tuple<std::string, const char*, const char*> cases[] = {
+      {map(indent + "{\n" + indent + "  // a comment\n" + indent + "\"resourceList\": []}\n"),
+       ":6: error: ", "column 7, at \"// a comment\": a comment, which JSON does not have: delete it"},
+      {map(indent + "{\"resourceList\": [ # a\n" + indent + "]}\n"),
+       ":5: error: ", "column 24, at \"{\\x22resourceList\\x22: [ # a\": a comment"},
+      {"{\"resourceList\": [\n  /* a */ {\"resourceName\": \"a\"}]}\n", ":2: error: ", "column 3, at "},
+      {"{\"resourceList\": [\n  // a: b\n {\"resourceName\": \"a\"}]}\n",
+       ":2: error: ", ": a comment, which JSON"},
+      {map(indent + "{\"resourceList\": [{\n" + indent + "  \"resourceName\": \"http://a\"\n" + indent +
+           "}]\n\n"),
+       ":7: error: ", "the text ends, and { of line 5 is not closed"},
+      {map(indent + "{\"resourceList\": [{\n" + indent + "  \"resourceName\": \"a\"\n" + indent + "]}\n"),
+       ":7: error: ", "] closes { of line 5"},
+      {map(indent + "{\"resourceList\": [{\n" + indent + "  \"resourceName\": \"a\n" + indent + "}]}\n"),
+       ":6: error: ", "a string that has no closing quote in its line"},
+  };
+  for (const auto& [text, place, what] : cases) {
+    const Answer answer = run(written(text));
+    EXPECT_EQ(answer.status, daemon::kExitError);
+    EXPECT_TRUE(answer.says(place) && answer.says(what)) << text << answer.err;
+  }
 }
 
 // Red when the message is that of the YAML reader, without the file.

@@ -138,7 +138,7 @@ TEST(Objects, RefusesRdmaOnDemandInASriovResourcePolicy) {
   ASSERT_TRUE(complaints.has_errors());
   EXPECT_EQ(
       text_of(complaints.all()[0]),
-      "c.json:1: error: isRdma cannot be said in a SriovResourcePolicy: leave out --as, or say --as exposure");
+      "c.json:1: error: isRdma cannot be said in a SriovResourcePolicy: leave out --as, or set --as exposure");
 }
 
 TEST(Objects, OffersScalableFunctionsByAnExposurePolicy) {
