@@ -118,7 +118,7 @@ void add_policy(const EntrySources& from, KnownEntry& out) {
     const policy::ExposurePolicy& policy =
         from.decision.inputs->policies->exposures[static_cast<size_t>(persona.policy)];
     out.host_use = policy.host_use;
-    for (const policy::CniPlugin& plugin : policy.exposure.plugins) out.cni_plugins.push_back(plugin.name);
+    if (policy.exposure.lists_plugins) out.cni_plugins = policy::plugin_names(policy.exposure);
     if (persona.outcome == policy::Outcome::kSettling)
       out.not_ready = "it has just appeared or changed";
     else if (persona.outcome == policy::Outcome::kNotReady)
@@ -129,6 +129,10 @@ void add_policy(const EntrySources& from, KnownEntry& out) {
     return;
   }
   out.not_ready = unready_for_all(*from.decision.inputs, out.device, asked_of_exposed(*from.decision.inputs));
+  policy::AllowedPlugins plugins =
+      policy::exposure_plugins(from.decision, out.device, suffix_of(out.holding));
+  out.cni_plugins = std::move(plugins.listed);
+  out.are_default_plugins_too = plugins.is_default_too;
 }
 
 policy::Holding holding_of(const EntrySources& from, const std::string& pool, const std::string& entry) {

@@ -31,7 +31,10 @@ struct KnownEntry {
   std::string not_ready;                 // why it cannot be prepared now; "" if it can
   std::string multus_resource;           // attribute k8s.cni.cncf.io/resourceName; "" if none
   std::optional<kube::DevicePtr> entry;  // as it is offered; nullopt if it is not offered
-  std::vector<std::string> cni_plugins;  // supportedCNIPlugins; empty: its policy has no list
+  /// supportedCNIPlugins of its policy; without a deciding policy, those that each policy lists which may
+  /// have offered it. Empty: no plugin. nullopt: no policy has a list, and the options of the daemon decide.
+  std::optional<std::vector<std::string>> cni_plugins = std::nullopt;
+  bool are_default_plugins_too = false;  // such a policy has no list, so the options of the daemon apply, too
   bool has_policy = true;                // false: no policy matches it now, and no setting is allowed
   /// VF settings that a NetworkAttachmentDefinition, or `network` of a claim, may change through the PF:
   /// those in `allow` of every matching policy that has the field. nullopt: no policy has it, and

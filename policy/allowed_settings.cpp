@@ -32,7 +32,32 @@ bool may_match(const SriovPolicy& policy, const hotplug::HostDevice& vf, const U
   });
 }
 
+// Returns the policies of the node that expose the device, or may expose it depending on unknown facts, under
+// the suffix. is_any: those that may expose any device under it.
+std::vector<const ExposurePolicy*> exposing(const Decision& decision, const hotplug::HostDevice& device,
+                                            std::string_view suffix, bool is_any) {
+  std::vector<const ExposurePolicy*> out;
+  if (decision.selectors == nullptr) return out;
+  const SelectorResults& answers = *decision.selectors;
+  for (const int32_t index : answers.node.exposes) {
+    const ExposurePolicy& policy = *decision.inputs->policies->exposures[static_cast<size_t>(index)];
+    if (policy.exposure.name_suffix != suffix) continue;
+    if (device.type == hotplug::DeviceType::kVirtual && !policy.include_virtual) continue;
+    const std::string& asked = answers.asked[static_cast<size_t>(index)];
+    if (is_any || answers.memory.of(device.id.text, asked).is_true() ||
+        !answers.memory.unknown_fact(device.id.text, asked).empty())
+      out.push_back(&policy);
+  }
+  return out;
+}
+
 }  // namespace
+
+std::vector<std::string> plugin_names(const Exposure& exposure) {
+  std::vector<std::string> out;
+  for (const CniPlugin& plugin : exposure.plugins) out.push_back(plugin.name);
+  return out;
+}
 
 AllowedSettings sriov_settings(const Decision& decision, const hotplug::HostDevice& vf) {
   AllowedSettings out;
@@ -49,16 +74,28 @@ AllowedSettings sriov_settings(const Decision& decision, const hotplug::HostDevi
 AllowedSettings exposure_settings(const Decision& decision, const hotplug::HostDevice& device,
                                   std::string_view suffix) {
   AllowedSettings out;
-  if (decision.selectors == nullptr) return out;
-  const SelectorResults& answers = *decision.selectors;
-  for (const int32_t index : answers.node.exposes) {
-    const ExposurePolicy& policy = *decision.inputs->policies->exposures[static_cast<size_t>(index)];
-    if (policy.exposure.name_suffix != suffix) continue;
-    if (device.type == hotplug::DeviceType::kVirtual && !policy.include_virtual) continue;
-    const std::string& asked = answers.asked[static_cast<size_t>(index)];
-    const StoredResult answer = answers.memory.of(device.id.text, asked);
-    if (answer.is_true() || !answers.memory.unknown_fact(device.id.text, asked).empty())
-      limit(policy.allow, "DeviceExposurePolicy " + policy.id.name, out);
+  for (const ExposurePolicy* policy : exposing(decision, device, suffix, false))
+    limit(policy->allow, "DeviceExposurePolicy " + policy->id.name, out);
+  return out;
+}
+
+AllowedPlugins exposure_plugins(const Decision& decision, const hotplug::HostDevice& device,
+                                std::string_view suffix) {
+  auto policies = exposing(decision, device, suffix, false);
+  if (policies.empty()) policies = exposing(decision, device, suffix, true);
+  if (policies.empty()) return {.listed = std::vector<std::string>()};
+  AllowedPlugins out;
+  for (const ExposurePolicy* policy : policies) {
+    if (!policy->exposure.lists_plugins) {
+      out.is_default_too = true;
+      continue;
+    }
+    const std::vector<std::string> names = plugin_names(policy->exposure);
+    if (!out.listed)
+      out.listed = names;
+    else
+      std::erase_if(*out.listed,
+                    [&](const std::string& name) { return std::ranges::find(names, name) == names.end(); });
   }
   return out;
 }

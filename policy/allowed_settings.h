@@ -4,9 +4,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "hotplug/facts.h"
 #include "policy/decision.h"
+#include "policy/exposure/policy.h"
 #include "policy/vf_settings.h"
 
 namespace sliced::policy {
@@ -31,6 +33,19 @@ AllowedSettings sriov_settings(const Decision& decision, const hotplug::HostDevi
 /// including those after the policy that decides.
 AllowedSettings exposure_settings(const Decision& decision, const hotplug::HostDevice& device,
                                   std::string_view suffix);
+
+std::vector<std::string> plugin_names(const Exposure& exposure);
+/// The CNI plugins that DeviceExposurePolicies permit for a device that none of them offers now.
+struct AllowedPlugins {
+  /// Plugins that each policy with supportedCNIPlugins lists; nullopt if no policy has the field.
+  std::optional<std::vector<std::string>> listed = std::nullopt;
+  bool is_default_too = false;  // a policy lacks the field, so that the option of the daemon limits them too
+};
+/// Returns the permission by the policies that expose the device under this suffix; if there is none, by all
+/// policies of the node with this suffix, because a filter may name what the device does not have yet. No
+/// plugin without such a policy.
+AllowedPlugins exposure_plugins(const Decision& decision, const hotplug::HostDevice& device,
+                                std::string_view suffix);
 
 /// Returns a text for people: "; network definitions and claims may set vlan, trust (spec.allow of
 /// ...)"; "" if no policy has `allow`.

@@ -39,12 +39,20 @@ cni::DefinitionRules rules_for(const PreparedDevice& device, const KnownEntry& k
       .author =
           device.config.is_nad_administrators ? cni::Author::kAdministrator : cni::Author::kNamespaceUser,
       .address_directory = std::string(kAddressDirectory) + "/" + device.config.nad_namespace};
-  if (!known.cni_plugins.empty()) {
-    rules.plugins = known.cni_plugins;
-    rules.plugins_source = "supportedCNIPlugins of the device's policy";
-  } else {
-    rules.plugins = is_exclusive ? settings.exclusive_plugins : settings.shared_plugins;
-    rules.plugins_source = is_exclusive ? "--cni-plugins-exclusive" : "--cni-plugins-shared";
+  const std::vector<std::string>& defaults =
+      is_exclusive ? settings.exclusive_plugins : settings.shared_plugins;
+  const std::string option = is_exclusive ? "--cni-plugins-exclusive" : "--cni-plugins-shared";
+  rules.plugins = known.cni_plugins ? *known.cni_plugins : defaults;
+  rules.plugins_source = known.cni_plugins ? "supportedCNIPlugins of the device's policy" : option;
+  if (known.cni_plugins && known.are_default_plugins_too) {
+    std::erase_if(*rules.plugins, [&](const std::string& name) {
+      return std::ranges::find(defaults, name) == defaults.end();
+    });
+    rules.plugins_source =
+        "supportedCNIPlugins of one of the device's policies, with " + option + " for another,";
+  } else if (known.cni_plugins && !known.has_policy) {
+    rules.plugins_source =
+        "no policy matches the device now, so that supportedCNIPlugins of this node's policies";
   }
   limit_settings(known, settings, rules);
   return rules;
@@ -68,8 +76,9 @@ Result<std::string> native_network_for(const PreparedDevice& device, const Known
   const cni::DefinitionRules rules = rules_for(device, known, settings, !network.makes_link());
   if (const std::string plugin(plugin_of_type(network.type)); !plugin.empty() && !rules.lists(plugin))
     return Error{Errc::kInvalid, who + ": network.type is " + network.type + ", and " + rules.plugins_source +
-                                     " lists " + join(*rules.plugins, ", ") + ": set another type, or have " +
-                                     plugin + " added to it"};
+                                     " lists " +
+                                     (rules.plugins->empty() ? "none" : join(*rules.plugins, ", ")) +
+                                     ": set another type, or have " + plugin + " added to it"};
   const bool is_mac_class = !device.config.network->mac.empty() && !device.config.is_mac_claims;
   if (!network.makes_link() && !network.mac.empty() && !is_mac_class && rules.settings &&
       std::find(rules.settings->begin(), rules.settings->end(), "mac") == rules.settings->end())

@@ -200,6 +200,7 @@ class ExposureDecoder {
 
   void read_plugins() {
     size_t index = 0;
+    out_.lists_plugins = reader_.member("supportedCNIPlugins") != nullptr;
     for (const Json* item : reader_.items("supportedCNIPlugins", kPluginsMax)) {
       const std::string path = reader_.path_of("supportedCNIPlugins") + "[" + std::to_string(index++) + "]";
       FieldReader reader(item, path, problems_);

@@ -53,6 +53,7 @@ struct Exposure {
   /// one has no request policies.
   std::map<std::string, kube::Capacity> capacity;
   std::vector<CniPlugin> plugins;          // in the order of the object, unique names
+  bool lists_plugins = false;              // the object has supportedCNIPlugins; an empty list: no plugin
   kube::Attributes additional_attributes;  // by full key; without keys that the daemon publishes
   bool operator==(const Exposure&) const = default;
 };

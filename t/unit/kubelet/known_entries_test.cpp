@@ -301,6 +301,47 @@ TEST_F(KnownEntriesTest, APersonaFollowsItsPolicy) {
   EXPECT_EQ(known->cni_plugins, std::vector<std::string>{"macvlan"});
 }
 
+// Red when an empty list, or the end of the policy with a list, permits more plugins than the list did.
+TEST_F(KnownEntriesTest, NoPolicyPermitsNoMorePlugins) {
+  using Names = std::vector<std::string>;
+  const auto exposure = [](const std::string& name, const std::string& type, const std::string& rest) {
+    const kube::Json json =
+        object(("{metadata: {name: " + name +
+                "}, spec: {selector: {cel: 'device.attributes[\"dra.networking\"].type == \"" + type +
+                "\"'}, exposure: {" + rest + "}}}")
+                   .c_str());
+    auto out = policy::decode_exposure_policy(json, kExposure, kube::decode_object_meta(json));
+    EXPECT_TRUE(out.problems.empty()) << rest;
+    return out;
+  };
+  const auto of = [&](const std::vector<policy::ExposurePolicy>& policies) {
+    const auto decision = decided({}, policies);
+    if (!decision.offered.empty()) holdings_ = decision.offered;
+    return *find(decision, kExposure, kPool, "0000-3b-00-0");
+  };
+  const auto listing = exposure("listing", "pf", "supportedCNIPlugins: [{name: host-device}, {name: own}]");
+  EXPECT_EQ(of({listing}).cni_plugins, (Names{"host-device", "own"}));
+  EXPECT_EQ(of({exposure("empty", "pf", "supportedCNIPlugins: []")}).cni_plugins, Names());
+  EXPECT_EQ(of({exposure("absent", "pf", "")}).cni_plugins, std::nullopt);
+  EXPECT_EQ(of({}).cni_plugins, Names()) << "the policy with the list may have offered it";
+  EXPECT_EQ(of({exposure("suffix", "pf", "deviceNameSuffix: -s, supportedCNIPlugins: [{name: sriov}]")})
+                .cni_plugins,
+            Names());
+  const auto later = exposure("later", "vf", "supportedCNIPlugins: [{name: own}, {name: sriov}]");
+  EXPECT_EQ(of({later}).cni_plugins, (Names{"own", "sriov"})) << "its type may have been another one";
+  const auto both = of({later, exposure("plain", "bridge", "")});
+  EXPECT_EQ(both.cni_plugins, (Names{"own", "sriov"}));
+  EXPECT_TRUE(both.are_default_plugins_too);
+}
+
+// A SriovResourcePolicy has no list, so its end permits nothing more.
+TEST_F(KnownEntriesTest, TheOptionsDecideForSriovDevices) {
+  const auto decision = decided({}, {});
+  const auto known = find(decision, kSriov, "node-a", "0000-3b-00-1");
+  ASSERT_TRUE(known);
+  EXPECT_EQ(known->cni_plugins, std::nullopt);
+}
+
 TEST_F(KnownEntriesTest, WithoutARecordExcludesEverythingPossible) {
   const auto decision = decided({}, {});
   const auto known = find(decision, kExposure, kPool, "0000-3b-00-1-macvlan");

@@ -47,8 +47,10 @@ Json answer(const Json& from) {
   if (!device.holding.is_exclusive) device.share_id = "share";
   kubelet::KnownEntry known;
   known.device.type = hotplug::DeviceType::kBridge;  // any plugin may stand on one
-  if (const Json* plugins = from.find("plugins"); plugins != nullptr && plugins->array() != nullptr)
-    for (const Json& plugin : *plugins->array()) known.cni_plugins.push_back(*plugin.string());
+  if (const Json* plugins = from.find("plugins"); plugins != nullptr && plugins->array() != nullptr) {
+    known.cni_plugins.emplace();
+    for (const Json& plugin : *plugins->array()) known.cni_plugins->push_back(*plugin.string());
+  }
   const auto network = kubelet::network_for(device, known, from.text("config"));
   if (!network) return Json::Object{{"refused", network.error().what}};
   const auto chain = cni::decode_network(*network, "nad");

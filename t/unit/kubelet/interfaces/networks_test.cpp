@@ -353,6 +353,27 @@ TEST(NetworkFor, TheOptionsDecideWithoutAListOfThePolicy) {
   }
 }
 
+TEST(NetworkFor, AnEmptyListOfThePolicyPermitsNoPlugin) {
+  const PreparedDevice function = device("0000:03:00.2", "eth2");
+  const auto refusal = [&](const KnownEntry& known) {
+    const auto network = network_for(function, known, R"({"type":"host-device"})");
+    return network ? std::string() : network.error().what;
+  };
+  EXPECT_NE(refusal(listing({})).find("supportedCNIPlugins of the device's policy allows none"),
+            std::string::npos)
+      << refusal(listing({}));
+  KnownEntry gone = listing({});
+  gone.has_policy = false;
+  EXPECT_NE(refusal(gone).find("no policy matches the device now"), std::string::npos) << refusal(gone);
+  KnownEntry both = listing({"host-device", "own"});
+  EXPECT_EQ(refusal(both), "");
+  both.are_default_plugins_too = true;
+  EXPECT_EQ(refusal(both), "");
+  both.cni_plugins = {"own"};
+  EXPECT_NE(refusal(both).find("--cni-plugins-exclusive for another, allows none"), std::string::npos)
+      << refusal(both);
+}
+
 struct ReadNetworksTest : testing::Test {
   ReadNetworksTest() { cluster.install(kube::kNetworkAttachmentDefinitions); }
   void put(const std::string& name, const std::string& config) {
