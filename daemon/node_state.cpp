@@ -27,7 +27,7 @@ std::string why_silent(const watchers::SyncState& sync) {
     case watchers::SyncState::State::kLive:
       return "is being requested";
     case watchers::SyncState::State::kAbsent:
-      return "cannot be: the API server does not have its kind (is the SR-IOV network operator installed?)";
+      return "cannot exist: the API server does not serve this kind; install the SR-IOV network operator";
     case watchers::SyncState::State::kDenied:
       return "may not be read; it takes get, list and watch on sriovnetworknodestates in that namespace: " +
              sync.why;

@@ -472,9 +472,9 @@ Result<OriginalSettings> NodeHost::read_settings(const PreparedDevice& device) c
     // A VF whose driver resets it is missing from the list. A PF without settings reports an empty list.
     const auto at = all->find(vf->index);
     if (at == all->end() && !all->empty())
-      return Error{Errc::kIo, "device " + device.pci + ": its PF reports other VFs, and not VF " +
+      return Error{Errc::kIo, "device " + device.pci + ": its PF does not report VF " +
                                   std::to_string(vf->index) +
-                                  ", as during a reset by its driver; the kubelet retries"};
+                                  ", only other VFs; its driver may be resetting it; the kubelet retries"};
     if (at != all->end()) out.vf = at->second;
   }
   if (!device.pci.empty()) out.pf = pf_of_vf(*view_, device.pci);
@@ -550,8 +550,8 @@ Result<std::map<int, OriginalVf>> NodeHost::read_vfs(const std::string& pf,
   for (const auto& [index, vf] : functions) {
     const auto at = all->find(index);
     if (at == all->end() && !all->empty())
-      return Error{Errc::kIo, "it reports other VFs, and not VF " + std::to_string(index) +
-                                  ", as during a reset by its driver; the kubelet retries"};
+      return Error{Errc::kIo, "its PF does not report VF " + std::to_string(index) +
+                                  ", only other VFs; its driver may be resetting it; the kubelet retries"};
     if (at == all->end()) continue;
     OriginalVf& one = out.emplace(index, OriginalVf{at->second}).first->second;
     if (const auto link = link_of(links, vf, "")) one.own = own_addresses(*link);

@@ -85,7 +85,7 @@ func TestANodeStateHoldsDevicesBack(t *testing.T) {
 			return strings.Contains(out, words)
 		})
 	}
-	explained("the API server does not have its kind")
+	explained("the API server does not serve this kind")
 	crd, err := harness.ReadYAML("testdata/sriovnetworknodestates.yaml")
 	if err == nil {
 		err = plane.Server.InstallCRDs(crd)

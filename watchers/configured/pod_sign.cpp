@@ -112,7 +112,7 @@ void PodSign::try_again(const kube::Failure& failure, std::string_view step, voi
   const std::string why = pod() + ": cannot " + std::string(step) + " it: " + failure.what +
                           remedy(failure, settings_.boot_id.empty() ? "patch" : "get and patch");
   if (settings_.tries_max != 0 && failed_ >= settings_.tries_max)
-    return give_up(why + "; given up after " + std::to_string(failed_) + " tries");
+    return give_up(why + "; this was attempt " + std::to_string(failed_) + ", and the last");
   const Millis wait =
       std::max(backoff_.next(ports_.scheduler.now()), failure.retry_after.value_or(Millis{0}));
   ports_.log.warning("annotation of the own pod not set: will retry",
@@ -192,7 +192,7 @@ void PodSign::on_pod_read_failed(const kube::Failure& failure) {
   const std::string why = pod() + ": cannot read it: " + failure.what + remedy(failure, "get");
   failed_ = failure.code == Errc::kDenied ? failed_ + 1 : 0;
   if (settings_.tries_max != 0 && failed_ >= settings_.tries_max)
-    return give_up(why + "; given up after " + std::to_string(failed_) + " tries");
+    return give_up(why + "; this was attempt " + std::to_string(failed_) + ", and the last");
   ports_.log.warning("own pod cannot be read: still waiting for the configuration", {{"why", why}});
   schedule_check(std::max(backoff_.next(ports_.scheduler.now()), failure.retry_after.value_or(Millis{0})));
   await(why);

@@ -116,8 +116,8 @@ TEST_F(NodeStateSourceTest, DetectsALateKind) {
   scheduler.advance(1min);
   EXPECT_EQ(
       said(),
-      "SriovNetworkNodeState operators/a cannot be: the API server does not have its kind (is the SR-IOV "
-      "network operator installed?)");
+      "SriovNetworkNodeState operators/a cannot exist: the API server does not serve this kind; install the "
+      "SR-IOV network operator");
   install();
   put(kGood);
   EXPECT_EQ(said(), "known");
