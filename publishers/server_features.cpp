@@ -152,8 +152,9 @@ void ServerFeatures::lost(ServerFeature feature) {
   FeatureState& known = wanted_[feature];
   if (known.answer == std::optional(false)) return;
   known = {false, true};
-  ports_.log.warning("API server feature lost: the server dropped its fields from a ResourceSlice",
-                     {{"feature", name_of(feature)}, {"server_version", version_}});
+  ports_.log.warning(
+      "API server no longer stores fields of a ResourceSlice: devices that need them are withdrawn",
+      {{"feature", name_of(feature)}, {"server_version", version_}});
   callbacks_.run(on_changed_);
 }
 
