@@ -58,12 +58,14 @@ Daemon::Daemon(DaemonPorts ports, config::Options options)
       abilities_({ports.cluster, scheduler_, log_, ports.random}, options_.sriov_driver_name,
                  options_.node_name, options_.scheduler_version,
                  [this] { mark("API server features changed"); }),
-      charges_({ports.cluster, scheduler_, log_, ports.random},
-               {options_.sriov_driver_name, options_.exposure_driver_name, options_.node_name},
-               [this] {
-                 const std::string why = std::exchange(awaits_claims_for_, "");
-                 decide_before_writing((why.empty() ? "" : why + "; ") + "the ResourceClaims were read");
-               }),
+      charges_(
+          {ports.cluster, scheduler_, log_, ports.random},
+          {options_.sriov_driver_name, options_.exposure_driver_name, options_.node_name},
+          [this] {
+            const std::string why = std::exchange(awaits_claims_for_, "");
+            decide_before_writing((why.empty() ? "" : why + "; ") + "the ResourceClaims were read");
+          },
+          [this] { offers_[kExposure].publisher().hold(false); }),
       offers_{
           PoolPublisher({ports.cluster, scheduler_, log_, ports.random}, options_.sriov_driver_name, *this),
           PoolPublisher({ports.cluster, scheduler_, log_, ports.random}, options_.exposure_driver_name,
@@ -510,6 +512,8 @@ void Daemon::publish(Plan& plan) {
     else
       offers_[which].set_desired(std::move(plan.pools[which].desired), node);
   }
+  offers_[kExposure].publisher().hold(charges_.awaits_turn() &&
+                                      !offers_[kExposure].is_there(options_.node_name));
   if (snapshot_version_ >= state_.restricted_version) behind_since_.reset();
   if (is_behind())  // a newer change may withhold devices, and is decided next
     for (PoolPublisher& offer : offers_) offer.publisher().await_desired();

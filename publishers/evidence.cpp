@@ -18,7 +18,6 @@ constexpr size_t kPodClaimsMax = 4'096;            // of one node
 // Pages beyond twice the counted number, because claims are created meanwhile: those that are requested at
 // full speed, and those that are requested at all.
 constexpr int64_t kPagesOnTime = 4, kPagesMore = 24;
-constexpr double kPodBytes = 512 << 10;     // approximate size of a node's pods
 constexpr int64_t kNodesUncounted = 1'000;  // if the nodes cannot be counted
 // Size of a claim before a complete list: the size of the first claim, which any user controls, must not set
 // the pace of all nodes.

@@ -36,6 +36,7 @@ class EvidenceSource {
  public:
   static constexpr double kFleetBytesPerSecond = 25e6;  // the mean; at most twice this in any second
   static constexpr int64_t kPageItems = 500;
+  static constexpr double kPodBytes = 512 << 10;  // approximate size of a node's pods
 
   /// Result of reading the pods.
   enum class Coverage {

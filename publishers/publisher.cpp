@@ -92,6 +92,10 @@ void Publisher::permit(bool writes) {
   if (writes) reconciler_.mark();
 }
 
+void Publisher::hold(bool held) {
+  if (std::exchange(held_, held) && !held) reconciler_.mark();
+}
+
 void Publisher::retry_now() {
   failed_until_.reset();
   reconciler_.mark();

@@ -89,6 +89,8 @@ class Publisher {
   void await_desired() { awaits_desired_ = true; }
   /// Allows or stops writes (interlock); they are allowed before the first call. A running request continues.
   void permit(bool writes);
+  /// Delays all writes while true. The desired pools stay, and are written when it ends.
+  void hold(bool held);
   /// Ends the delay after a failed write: the server is reachable again.
   void retry_now();
 
@@ -137,7 +139,7 @@ class Publisher {
   void report_foreign();
   void adopt(kube::ResourceSlice found);
   // Checked before each request: the permission may end while a request runs.
-  bool may_write() const { return permitted_ && desired_ && !awaits_desired_; }
+  bool may_write() const { return permitted_ && desired_ && !awaits_desired_ && !held_; }
   void quarantine(const kube::ResourceSlice& sent, const kube::Failure& failure, const std::string& problem);
   void finish(bool ok);
   void delay_foreign_change();
@@ -156,7 +158,7 @@ class Publisher {
   Memory memory_;
   std::optional<std::vector<policy::DesiredPool>> desired_;
   NodeIdentity node_;
-  bool permitted_ = true, awaits_desired_ = false;
+  bool permitted_ = true, awaits_desired_ = false, held_ = false;
 
   reactor::Reconciler::Done done_;  // set during a run
   kube::CallPtr call_;              // the running request

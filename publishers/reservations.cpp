@@ -12,19 +12,39 @@ namespace {
 constexpr reactor::BackoffPolicy kListBackoff{
     .initial = Reservations::kInterval, .factor = 2.0, .cap = Reservations::kRetryMax, .jitter = 0.5};
 
+// An entry has 1.6 KB, and is transferred three times: the write, its answer and the watch event.
+constexpr double kEntryBytes = 5 << 10;
+
+// Returns true if a scheduler could allocate an entry of the pool of which nothing is allocated.
+bool offers_any(const policy::DesiredPool& pool) {
+  const auto is_left = [&](const kube::CounterConsumption& wanted) {
+    const auto set = std::find_if(pool.counters.begin(), pool.counters.end(),
+                                  [&](const auto& one) { return one.name == wanted.counter_set; });
+    return set != pool.counters.end() && std::ranges::all_of(wanted.counters, [&](const auto& one) {
+             const auto total = set->counters.find(one.first);
+             return total != set->counters.end() && total->second.nanos() >= one.second.nanos();
+           });
+  };
+  return std::ranges::any_of(pool.devices, [&](const kube::Device& device) {
+    return std::ranges::all_of(device.consumes_counters, is_left);
+  });
+}
+
 }  // namespace
 
 Reservations::Reservations(kube::ClusterPorts ports, policy::Ledger::Names names,
-                           std::function<void()> on_changed)
+                           std::function<void()> on_changed, std::function<void()> on_turn)
     : ports_(std::move(ports)),
       names_(std::move(names)),
       on_changed_(std::move(on_changed)),
+      on_turn_(std::move(on_turn)),
       ledger_(names_),
       pod_poll_(ports_.scheduler, ports_.random, on_changed_, [this] { arm(); }),
       evidence_(ports_, {names_.sriov_driver, names_.exposure_driver}, names_.node,
                 {.on_turn =
                      [this](Millis wait) {
                        if (!has_exposures_) pod_poll_.postpone(wait);
+                       choose_turn(wait);
                      },
                  .on_pods = [this](policy::PodClaims seen,
                                    EvidenceSource::Coverage coverage) { on_pods(std::move(seen), coverage); },
@@ -36,6 +56,7 @@ Reservations::Reservations(kube::ClusterPorts ports, policy::Ledger::Names names
 void Reservations::begin(policy::UnverifiedRecords unverified, bool was_possible) {
   if (std::exchange(has_begun_, true)) return;
   if (unverified.exposure.is_any && was_possible) pod_poll_.open();
+  may_await_turn_ = unverified.exposure.is_any;
   ledger_.begin(std::move(unverified), ports_.scheduler.now());
 }
 
@@ -98,6 +119,7 @@ void Reservations::decided(const policy::Decision& decision, std::vector<policy:
       desired.record = ledger_.record({desired.driver, desired.name});
       if (desired.can_count) desired.groups = ledger_.groups({desired.driver, desired.name});
     }
+  note_urgency(exposure_pools);
   if (decision.awaits_pod_claims && pod_poll_.request() && may_poll()) pod_poll_.begin();
   arm();
 }
@@ -123,8 +145,37 @@ void Reservations::permit(bool lists) {
   }
   if (lists) return arm();
   due_.reset();
+  turn_.reset();
   evidence_.stop();
   claim_reads_.stop();
+}
+
+// What can be allocated is published at once.
+void Reservations::note_urgency(const std::vector<policy::DesiredPool>& exposure_pools) {
+  if (std::any_of(exposure_pools.begin(), exposure_pools.end(), offers_any)) {
+    may_await_turn_ = false;
+    return end_turn();
+  }
+  size_t entries = 0;
+  for (const policy::DesiredPool& desired : exposure_pools) entries += desired.devices.size();
+  if (entries == 0) return;
+  first_bytes_ = static_cast<double>(entries) * kEntryBytes;
+  awaits_turn_ |= std::exchange(may_await_turn_, false) && !has_read_pods_ && is_unknown_requested();
+}
+
+// The delay before the pods are read is uniform over the time that the pods of all nodes take. The same part
+// of the time that the slices of all nodes take is this node's turn.
+void Reservations::choose_turn(Millis until_pods) {
+  may_await_turn_ = false;
+  if (!awaits_turn_) return;
+  const double part = std::min(1.0, first_bytes_ / EvidenceSource::kPodBytes);
+  turn_ = ports_.scheduler.after(Millis{static_cast<int64_t>(static_cast<double>(until_pods.count()) * part)},
+                                 [this] { end_turn(); });
+}
+
+void Reservations::end_turn() {
+  turn_.reset();
+  if (std::exchange(awaits_turn_, false) && on_turn_) callbacks_.run(on_turn_);
 }
 
 bool Reservations::is_unknown_requested() const {
@@ -149,6 +200,8 @@ std::optional<TimePoint> Reservations::next_list() const {
 
 void Reservations::arm() {
   if (is_permitted_) claim_reads_.arm();
+  if (is_permitted_ && awaits_turn_ && !turn_)
+    turn_ = ports_.scheduler.after(kTurnMax, [this] { end_turn(); });
   if (evidence_.is_busy()) return;
   if (!is_permitted_ && !(may_poll() && pod_poll_.is_due())) return;
   if ((!has_read_pods_ && is_unknown_requested()) || pod_poll_.is_due()) {
@@ -170,6 +223,7 @@ void Reservations::list_after(Millis delay) {
 // Pods show allocations and free nothing: a claim may be allocated before its pod exists.
 void Reservations::on_pods(policy::PodClaims seen, EvidenceSource::Coverage coverage) {
   has_read_pods_ = true;
+  end_turn();
   const auto change = ledger_.take(seen, ports_.scheduler.now());
   const bool was_wanted = pod_poll_.is_requested();
   pod_poll_.end(coverage);
@@ -188,6 +242,7 @@ void Reservations::on_claim(const policy::ClaimRead& seen) {
 
 void Reservations::on_list(policy::ClaimList list) {
   listed_at_ = ports_.scheduler.now();
+  end_turn();
   backoff_.reset();
   last_failure_.forget();
   const bool was_wanted = pod_poll_.is_requested();
@@ -213,6 +268,7 @@ void Reservations::report(const policy::Ledger::Change& change, bool is_polled) 
 void Reservations::fail(const kube::Failure& failure) {
   listed_at_ = ports_.scheduler.now();
   has_read_pods_ = true;  // reading them failed
+  end_turn();
   const bool is_denied = failure.code == Errc::kDenied;
   if (last_failure_.is_new(failure.what))
     ports_.log.warning(

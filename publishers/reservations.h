@@ -33,9 +33,12 @@ class Reservations {
   static constexpr Millis kJitter{30'000};    // random delay between a withdrawal and its list of claims
   static constexpr Millis kInterval{60'000};  // minimum between two lists
   static constexpr Millis kRetryMax{300'000};
+  static constexpr Millis kTurnMax{5'000};  // if the nodes are not counted by then
 
   /// on_changed: a reserved entry is free, or an unrecorded allocation was found.
-  Reservations(kube::ClusterPorts ports, policy::Ledger::Names names, std::function<void()> on_changed);
+  /// on_turn: awaits_turn() is false from now on. Optional.
+  Reservations(kube::ClusterPorts ports, policy::Ledger::Names names, std::function<void()> on_changed,
+               std::function<void()> on_turn = {});
 
   /// For policy::Inputs.
   const policy::Ledger& ledger() const { return ledger_; }
@@ -52,6 +55,12 @@ class Reservations {
 
   /// For policy::Inputs: the pods of this node must be read before VFs of unverified pools are offered.
   bool awaits_pods(bool has_exposures) const { return pod_poll_.is_awaited(has_exposures); }
+  /// Returns true while the first slices of unverified pools wait. Nothing of these pools can be allocated
+  /// until the claims are read, so their slices are less urgent than all else that a start transfers. They
+  /// wait for a part of the random delay before the pods are read, which keeps the writes of all nodes, with
+  /// their answers and watch events, at kFleetBytesPerSecond: milliseconds in a small cluster. The wait ends
+  /// at the latest when the pods or the claims are read.
+  bool awaits_turn() const { return awaits_turn_; }
   /// Returns true while the pods are read.
   bool is_looking() const { return pod_poll_.is_begun(); }
 
@@ -80,6 +89,9 @@ class Reservations {
   std::optional<TimePoint> next_list() const;
   bool is_unknown_requested() const;
   void arm();
+  void note_urgency(const std::vector<policy::DesiredPool>& exposure_pools);
+  void choose_turn(Millis until_pods);
+  void end_turn();
   void list_after(Millis delay);
   bool may_poll() const { return is_permitted_ || is_polling_allowed_; }
   void on_pods(policy::PodClaims seen, EvidenceSource::Coverage coverage);
@@ -90,12 +102,15 @@ class Reservations {
 
   kube::ClusterPorts ports_;
   const policy::Ledger::Names names_;
-  const std::function<void()> on_changed_;
+  const std::function<void()> on_changed_, on_turn_;
   CallbackGuard callbacks_{"Reservations"};
   policy::Ledger ledger_;
   bool has_exposures_ = false;
   bool is_permitted_ = false, is_polling_allowed_ = false;
   bool has_begun_ = false, has_read_pods_ = false;
+  bool may_await_turn_ = false, awaits_turn_ = false;
+  double first_bytes_ = 0;  // estimated bytes that the first slices transfer
+  reactor::Ticket turn_;
 
   PodPoll pod_poll_;
   EvidenceSource evidence_;

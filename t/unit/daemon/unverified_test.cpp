@@ -356,6 +356,61 @@ TEST_F(DoubtTest, AListOfManyPages) {
   EXPECT_EQ(allocatable().size(), 2u);
 }
 
+// Red when the first slices of a fleet, of which nothing can be allocated yet, are written in one second; when they
+// never are; and when those of a small cluster wait.
+TEST_F(DoubtTest, TheFirstSlicesOfAFleetWaitForTheirTurn) {
+  make_pf(2);
+  put_exposure("p", of_type("vf"));
+  for (const int nodes : {0, 20'000}) {
+    SCOPED_TRACE(nodes);
+    for (int i = 0; i < nodes; ++i) {
+      const kube::Json meta = kube::Json::Object{{"name", "other-" + std::to_string(i)}};
+      cluster.put(kube::kNodes, kube::Json::Object{{"metadata", meta}});
+    }
+    start();
+    run(1s);
+    EXPECT_EQ(offered_by(kExposureDriver).size(), nodes == 0 ? 2u : 0u) << log.all();
+    run(9s);  // 20,000 nodes x 2 entries x 5 KiB / 25 MB/s = 8.2 s
+    EXPECT_EQ(offered_by(kExposureDriver).size(), 2u) << log.all();
+    EXPECT_EQ(allocatable(), Set());
+    daemon.reset();
+    wipe();
+  }
+}
+
+// Red when a node that may not count the nodes does not publish.
+TEST_F(DoubtTest, ATurnAmongUncountedNodes) {
+  make_pf(2);
+  put_exposure("p", of_type("vf"));
+  cluster.on_request = [](const fake::Request& request) -> std::optional<kube::Failure> {
+    if (request.verb != "list" || request.plural != "nodes") return std::nullopt;
+    return kube::Failure{.code = Errc::kDenied, .http_status = 403, .what = "forbidden"};
+  };
+  start();
+  run(1s);
+  EXPECT_EQ(offered_by(kExposureDriver).size(), 2u) << log.all();
+}
+
+// Red when a node with slices waits for a turn: its entries can be allocated.
+TEST_F(DoubtTest, APoolBesideOthersWaitsForNoTurn) {
+  make_pf(2);
+  make_pf(2, "ens2f0", "0000:5e:00.0");
+  put_exposure("p", of_type("vf"));
+  start();
+  run(kKnown);
+  ASSERT_EQ(offered_by(kExposureDriver).size(), 4u);
+  daemon.reset();
+  wipe_pool(kPool);
+  for (int i = 0; i < 20'000; ++i) {
+    const kube::Json meta = kube::Json::Object{{"name", "other-" + std::to_string(i)}};
+    cluster.put(kube::kNodes, kube::Json::Object{{"metadata", meta}});
+  }
+  start();
+  run(1s);
+  EXPECT_EQ(offered_by(kExposureDriver).size(), 4u) << log.all();
+  EXPECT_EQ(allocatable().size(), 2u);
+}
+
 // A share of it is allocated, its pool is unverified, and meanwhile it is offered exclusively for a moment. Red
 // when what was withdrawn keeps the nature that it was offered with: it is offered exclusively again beside
 // the share.
