@@ -34,13 +34,14 @@ namespace sliced::sim {
 namespace {
 
 constexpr const char* kUsage =
-    "Usage: simulate [histories | worlds | kubelet | faults | replay | scale] [OPTION]...\n"
+    "Usage: simulate [histories | worlds | kubelet | faults | replay | scale | power-up] [OPTION]...\n"
     "  histories   random histories, one a seed (the default)\n"
     "  worlds      histories of claims, whose scheduler is Kubernetes' own allocator: for t/worlds alone\n"
     "  kubelet     random histories of pods that start and end, with a plugin that is killed at any step\n"
     "  faults      the scenarios, with the n-th operation of each kind failing\n"
     "  replay      a few histories twice each: the same to the last byte\n"
     "  scale       a node with 4,096 VFs, and a cluster of many nodes\n"
+    "  power-up    of scale, only the start of all nodes after their slices were deleted\n"
     "  --seed N        one history, this one\n"
     "  --first N       the first of several seeds (1)\n"
     "  --seeds N       how many (500)\n"
@@ -336,6 +337,8 @@ int run(const std::vector<std::string>& words) {
     tally = play_kubelets(arguments.seed, arguments.seeds, arguments.steps, arguments.is_loud);
   } else if (understood && arguments.mode == "scale") {
     tally = measure_scale(arguments.nodes);
+  } else if (understood && arguments.mode == "power-up") {
+    tally = measure_power_up(arguments.nodes);
   } else {
     std::fputs(kUsage, stderr);
     return 2;

@@ -565,4 +565,10 @@ Tally measure_scale(size_t nodes) {
   return tally;
 }
 
+Tally measure_power_up(size_t nodes) {
+  Tally tally;
+  measure_power_up(nodes, tally);
+  return tally;
+}
+
 }  // namespace sliced::sim
