@@ -446,6 +446,42 @@ TEST_F(PreparerTest, RestoresPinnedFactsFromTheRecordAndTheKernel) {
   EXPECT_TRUE(held.empty());
 }
 
+// Red when a network of dra-driver-sriov that was examined after its sandboxes were known is lost with the next restart, or when
+// devices of which it had no network keep theirs open.
+TEST_F(PreparerTest, RecordsTheNetworksThatWereAdopted) {
+  const auto device = [](const std::string& last, const std::string& network) {
+    return R"({"Device":{"request_names":["vf"],"pool_name":"node-a","device_name":"0000-03-00-)" + last +
+           R"("},"ClaimNamespacedName":{"Namespace":"ns","Name":"c"},"Config":{},"PciAddress":"0000:03:00.)" +
+           last + R"(","NetworkDeviceData":{"interfaceName":"net)" + last + R"("},"NetAttachDefConfig":")" +
+           network + R"("})";
+  };
+  const std::string rest = R"(,"v1":{"preparedClaimsByPodUID":{"pod":{"c-uid":[)" + device("2", "{}") + "," +
+                           device("3", "{}") + "," + device("4", "{}") + "]}}}}";
+  node.checkpoint.reset();
+  node.peer_checkpoint = "{\"checksum\":" + std::to_string(peer_checksum("{\"checksum\":0" + rest)) + rest;
+  node.specs[{kKind, "c-uid"}] = {};
+  run();
+  ASSERT_EQ(preparer->prepared().size(), 1u);
+  const PreparedKey key = preparer->prepared().begin()->first;
+  const auto devices = [&] { return preparer->prepared().at(key).devices; };
+  ASSERT_EQ(devices().size(), 3u);
+  for (const PreparedDevice& one : devices()) EXPECT_TRUE(one.is_of_peer) << one.device;
+
+  preparer->adopt_peer_networks({{{key, "0000-03-00-2"}, {.config = R"({"type":"sriov"})"}},
+                                 {{key, "0000-03-00-3"}, {.refusal = "not its own"}}});
+  settle();
+  for (const bool is_next_run : {false, true}) {
+    if (is_next_run) run();
+    const auto now = devices();
+    EXPECT_EQ(now[0].network, R"({"type":"sriov"})");
+    EXPECT_EQ(now[0].network_refusal, "");
+    EXPECT_TRUE(now[1].network.empty());
+    EXPECT_EQ(now[1].network_refusal, "not its own");
+    EXPECT_EQ(now[2].network, "{}") << "the caller did not examine it";
+    for (const PreparedDevice& one : now) EXPECT_FALSE(one.is_of_peer) << one.device << is_next_run;
+  }
+}
+
 TEST_F(PreparerTest, PinsNothingForAdminAccess) {
   ClaimText text = claim(1, "0000-03-00-2");
   text.results[0].set("adminAccess", true);

@@ -67,6 +67,16 @@ TEST(VfMac, ReturnsTheKernelsRefusal) {
   EXPECT_TRUE(read_vf_macs(1).value().empty());
 }
 
+// Red when a VF that its PF does not report, or an unreadable PF, is treated as a VF without an address: the request would be sent.
+TEST(VfMac, WritesNoMissingAddressWithoutTheAddressOfBefore) {
+  const auto unreported = write_missing_vf_mac({.ifindex = 1, .index = 3}, "02:00:00:00:00:01");
+  ASSERT_FALSE(unreported);
+  EXPECT_EQ(unreported.error().what, "its PF does not report VF 3");
+  const auto unread = write_missing_vf_mac({.ifindex = 0x7fffffff, .index = 3}, "02:00:00:00:00:01");
+  ASSERT_FALSE(unread);
+  EXPECT_EQ(unread.error().what, read_vf_macs(0x7fffffff).error().what);
+}
+
 TEST(VfMac, RefusesInvalidAddressesWithoutAnOverrun) {
   const std::string infiniband = "00:00:10:49:fe:80:00:00:00:00:00:00:00:11:22:33:44:55:66:77";
   const std::string own = encode_own_mac(9, infiniband),
