@@ -2,10 +2,14 @@ package cluster
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	core "k8s.io/api/core/v1"
 	resource "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -64,5 +68,63 @@ func TestHarnessChecksAnInvalidSlice(t *testing.T) {
 	}
 	if sent := writes[1].Slice(t); len(sent.Spec.Devices) != 1 || writes[1].Answer.Code != 200 {
 		t.Errorf("audit of the update: %+v", writes[1])
+	}
+}
+
+// Turns red when a test fails because a component gave up by itself on a slow machine: kube-apiserver does so when etcd does not
+// answer for 30 s, kube-controller-manager when the API server does not for 10 s.
+func TestHarnessStartsAComponentAgainAfterItsTimeLimit(t *testing.T) {
+	t.Parallel()
+	plane := harness.NewPlane(t, harness.Options{ControllerManager: true, NoCRDs: true})
+	until := func(name string) {
+		for deadline := harness.Limit(); !slices.Contains(plane.StartedAgain(), name); time.Sleep(50 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("waited for %s to be started again; started again: %v", name, plane.StartedAgain())
+			}
+		}
+	}
+	plane.Server.Pause()
+	plane.RestartOthers(t)
+	until("controller-manager")
+	plane.Server.Kill(t)
+
+	plane.PauseEtcd()
+	defer plane.ResumeEtcd()
+	ready := make(chan error)
+	go func() { ready <- plane.Server.Start() }()
+	until("apiserver")
+	plane.ResumeEtcd()
+	if err := <-ready; err != nil {
+		t.Fatal(err)
+	}
+
+	// The controllers work again: they delete what is left in a namespace.
+	client, ctx := plane.Server.Client.CoreV1().Namespaces(), harness.Patient(t)
+	if _, err := client.Create(ctx, &core.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "gone"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Delete(ctx, "gone", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := client.Get(ctx, "gone", metav1.GetOptions{}); errors.IsNotFound(err) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// Turns red when a component that can never start is started again and again.
+func TestHarnessReportsAComponentThatCannotStart(t *testing.T) {
+	t.Parallel()
+	plane, err := harness.StartPlane(harness.Options{Flags: []string{"--no-such-flag"}})
+	if err == nil {
+		plane.Stop(false)
+		t.Fatal("started")
+	}
+	if !strings.Contains(err.Error(), "unknown flag: --no-such-flag") {
+		t.Error(err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -46,9 +47,11 @@ type Plane struct {
 	cred   *credentials
 	etcd   *Process
 	etcdAt string
-	others []*Process
+	others []*component
 	users  []User
 	next   atomic.Int64 // users handed out
+	mu     sync.Mutex
+	again  []string // guarded by mu: components that were started again
 }
 
 const daemonUsers = 200
@@ -203,12 +206,28 @@ func (p *Plane) startOther(program, name string, u User, extra ...string) error 
 		return err
 	}
 	args := append([]string{name, "--kubeconfig=" + config, "--leader-elect=false", "--secure-port=0"}, extra...)
-	process, err := StartProcess(name, p.file(name+".log"), program, args...)
+	c := &component{plane: p, name: name, program: program, args: args}
+	err := c.start()
 	if err == nil {
-		p.others = append(p.others, process)
+		p.others = append(p.others, c)
 	}
 	return err
 }
+
+// RestartOthers kills the scheduler and the controllers and starts them again. It does not wait until they are ready.
+func (p *Plane) RestartOthers(t testing.TB) {
+	t.Helper()
+	for _, c := range p.others {
+		c.stop()
+		if err := c.start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// PauseEtcd makes etcd hang: connections stay, nothing is answered. ResumeEtcd ends that.
+func (p *Plane) PauseEtcd()  { p.etcd.Signal(syscall.SIGSTOP) }
+func (p *Plane) ResumeEtcd() { p.etcd.Signal(syscall.SIGCONT) }
 
 // Compact makes etcd forget all history before now: a watch from an older resourceVersion then ends in 410.
 func (p *Plane) Compact(t testing.TB) {
@@ -237,7 +256,10 @@ func (p *Plane) TryCompact() error {
 
 // Stop ends all processes and removes the files; after a failure they stay if SLICED_KEEP is set.
 func (p *Plane) Stop(failed bool) {
-	all := append([]*Process{}, p.others...)
+	for _, c := range p.others {
+		c.stop()
+	}
+	var all []*Process
 	for _, s := range []*APIServer{p.Server, p.Second} {
 		if s != nil && s.process != nil {
 			all = append(all, s.process)
@@ -355,9 +377,7 @@ func (s *APIServer) RESTConfig(u User) *rest.Config { return s.plane.cred.restCo
 // Start returns when the server is ready. The one before it must have ended, or that one would answer the
 // probe.
 func (s *APIServer) Start() error {
-	var err error
-	s.process, err = StartProcess(s.name, s.plane.file(s.name+".log"), s.program, s.args...)
-	if err != nil {
+	if err := s.startProcess(); err != nil {
 		return err
 	}
 	transport, err := rest.TransportFor(s.plane.cred.restConfig(s.URL, adminUser))
@@ -367,7 +387,12 @@ func (s *APIServer) Start() error {
 	probe := http.Client{Transport: transport, Timeout: 30 * time.Second} // then it asks again
 	for deadline := Limit(); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if s.process.Exited() {
-			return fmt.Errorf("%s ended:\n%s", s.name, s.process.LogTail(20))
+			if err := s.plane.endedByLimit(s.process); err != nil {
+				return err
+			}
+			if err := s.startProcess(); err != nil {
+				return err
+			}
 		}
 		answer, err := probe.Get(s.URL + "/readyz")
 		if err != nil {
@@ -379,6 +404,11 @@ func (s *APIServer) Start() error {
 		}
 	}
 	return fmt.Errorf("%s is not ready at the limit of the test program:\n%s", s.name, s.process.LogTail(20))
+}
+
+func (s *APIServer) startProcess() (err error) {
+	s.process, err = StartProcess(s.name, s.plane.file(s.name+".log"), s.program, s.args...)
+	return err
 }
 
 // Kill ends the server as a power cut would: no drain, connections reset, the port refuses.

@@ -17,6 +17,7 @@ import (
 type Process struct {
 	Name    string
 	LogPath string
+	begins  int // where its output begins in the log
 	cmd     *exec.Cmd
 	done    chan struct{} // closed once the child has been waited for
 }
@@ -46,6 +47,10 @@ func startProcess(name, logPath string, environment []string, path string, args 
 		return nil, err
 	}
 	defer log.Close()
+	before, err := log.Stat()
+	if err != nil {
+		return nil, err
+	}
 	cmd := exec.Command(path, args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Env = append(os.Environ(), environment...)
@@ -55,7 +60,7 @@ func startProcess(name, logPath string, environment []string, path string, args 
 	if err := <-started; err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
-	p := &Process{Name: name, LogPath: logPath, cmd: cmd, done: make(chan struct{})}
+	p := &Process{Name: name, LogPath: logPath, begins: int(before.Size()), cmd: cmd, done: make(chan struct{})}
 	go func() {
 		cmd.Wait()
 		close(p.done)
