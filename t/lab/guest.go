@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,6 +33,7 @@ type Guest struct {
 	replies chan map[string]any // to commands
 	deleted chan string         // devices that are gone
 	isStill bool                // and of no use any more
+	gaveUp  bool                // the agent is out of step: it may still answer an earlier script
 	heard   int                 // how much of the console belongs to earlier scenarios
 }
 
@@ -143,31 +145,42 @@ func (g *Guest) Stop() {
 	}
 }
 
-// Try runs a shell script in the guest and returns its output and status; -1 when there was no answer in time, and the guest
-// is of no use any more. Without a limit (harness.Patience) it waits for as long as the guest's kernel does not say that it
-// stands still.
+// stillReports is how often the guest's kernel reports the same blocked task, or an RCU stall, between the start and the end of a
+// script until the guest counts as standing still. The kernel repeats its report of a task only if the task has not run since.
+const stillReports = 3
+
+// Try runs a shell script in the guest and returns its output and status; -1 when there was no answer, and the guest is of no use
+// any more. It waits until harness.Limit (without a limit of its own, harness.Patience), or until stillReports.
 func (g *Guest) Try(script string, within time.Duration) (string, int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.gaveUp {
+		return "the guest did not answer before", -1
+	}
 	end := harness.Limit()
 	if within < harness.Patience {
 		end = time.Now().Add(within)
 	}
+	before := len(g.process.Log())
 	g.agent.SetWriteDeadline(end)
 	if _, err := fmt.Fprintln(g.agent, base64.StdEncoding.EncodeToString([]byte(script))); err != nil {
 		return err.Error(), -1
 	}
 	line, err := "", error(nil)
 	for {
-		g.agent.SetReadDeadline(minTime(end, time.Now().Add(90*time.Second)))
+		g.agent.SetReadDeadline(minTime(end, time.Now().Add(time.Second))) // then the console is read
 		part := ""
 		part, err = g.answers.ReadString('\n')
 		line += part
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, os.ErrDeadlineExceeded) || time.Now().After(end) || within >= harness.Patience && g.saysThatItStandsStill() {
-			return "waited for the guest to answer: " + err.Error(), -1
+		if !errors.Is(err, os.ErrDeadlineExceeded) || time.Now().After(end) {
+			return fmt.Sprintf("waited for the end of %q: %v", script, err), -1
+		}
+		if what := repeated(g.process.Log()[before:]); what != "" {
+			g.gaveUp = true
+			return fmt.Sprintf("waited for the end of %q: the kernel reported %d times: %s", script, stillReports, what), -1
 		}
 	}
 	status, text, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -186,10 +199,17 @@ func minTime(a, b time.Time) time.Time {
 	return b
 }
 
-// saysThatItStandsStill tells whether the kernel has said in this scenario that tasks wait for ever or a processor is stalled.
-func (g *Guest) saysThatItStandsStill() bool {
-	said := g.process.Log()[g.heard:]
-	return strings.Contains(said, "detected stall") || strings.Contains(said, " blocked for more than ")
+var still = regexp.MustCompile(`detected stall|task \S+ blocked for more than`)
+
+// repeated returns what the console reports stillReports times; "" if nothing.
+func repeated(console string) string {
+	times := map[string]int{}
+	for _, what := range still.FindAllString(console, -1) {
+		if times[what]++; times[what] == stillReports {
+			return what
+		}
+	}
+	return ""
 }
 
 // Run is Try for what must succeed.
@@ -213,7 +233,7 @@ func (g *Guest) standstill() string {
 		if before, _, isBlocked = strings.Cut(said, " blocked for more than "); !isBlocked {
 			return ""
 		}
-		if out, status := g.Try("echo here", 30*time.Second); status == 0 && out == "here" {
+		if out, status := g.Try("echo here", harness.Patience); status == 0 && out == "here" {
 			return ""
 		}
 	}

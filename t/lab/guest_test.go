@@ -1,0 +1,22 @@
+package lab
+
+import "testing"
+
+// Turns red when a guest is given up because several tasks wait once, as on a slow machine, or is waited for although one
+// of them never runs.
+func TestAGuestStandsStillWhenOneReportIsRepeated(t *testing.T) {
+	report := func(task, seconds string) string {
+		return "[  247.1] INFO: task " + task + " blocked for more than " + seconds + " seconds.\n"
+	}
+	several := report("kworker/0:1:12", "120") + report("kworker/1:1:13", "120") + report("udevd:90", "120")
+	if what := repeated(several + report("udevd:90", "241")); what != "" {
+		t.Errorf("given up after two reports: %s", what)
+	}
+	if what := repeated(several + report("udevd:90", "241") + report("udevd:90", "362")); what != "task udevd:90 blocked for more than" {
+		t.Errorf("after three reports: %q", what)
+	}
+	stall := "rcu: INFO: rcu_sched detected stalls on CPUs/tasks:\n"
+	if repeated(stall+stall) != "" || repeated(stall+stall+stall) == "" {
+		t.Error("three RCU stalls are expected")
+	}
+}
