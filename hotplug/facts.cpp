@@ -190,7 +190,7 @@ std::string_view immovable_kind(const HostDevice& device) {
   if (device.type == DeviceType::kBridge) return "a bridge";
   if (device.type == DeviceType::kPf && device.eswitch_mode == "switchdev")
     return "the uplink of a switch in switchdev mode";
-  return reported ? "an interface that is netns-immutable (ip -d link)" : "";
+  return reported ? "an interface that is netns-immutable, as wireless ones are" : "";
 }
 
 bool is_netdev_elsewhere(const HostDevice& device) {

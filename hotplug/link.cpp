@@ -262,6 +262,9 @@ SlowFacts read_slow_facts_of_netdev(const HostView& host, std::string_view name)
   } else {
     slow.unreadable.push_back("altnames: " + properties.error().what);
   }
+  // cfg80211 makes each of its interfaces immutable: the radio moves (iw phy set netns). Only newer kernels report it.
+  if (!slow.is_netns_immutable && devtype_of(read_text(dir, "uevent", ignored)) == "wlan")
+    slow.is_netns_immutable = true;
   std::erase_if(slow.alternative_names, [](const std::string& one) { return !is_utf8(one); });
   const auto speed = read_int(dir, "speed", slow.unreadable);
   if (speed && *speed > 0) slow.speed_mbps = *speed;

@@ -1,7 +1,7 @@
 // Gate immovable: withholds a device whose interface a plugin of the entry would move into the pod, while the
 // kernel refuses to move it. Each pod with the device would fail to start.
-// Evidence: hotplug::immovable_kind(): the interface is netns-immutable (Linux 6.15), or a bond, a bridge or
-// the uplink of a switch in switchdev mode.
+// Evidence: hotplug::immovable_kind(): the interface is netns-immutable (Linux 6.15), or a bond, a bridge, a
+// wireless interface or the uplink of a switch in switchdev mode.
 // Until: the policy lists only plugins that leave the interface on the host (macvlan, ipvlan, vlan, bridge).
 // Example: a policy offers bond0 with the plugin host-device.
 #include "policy/gates/gate.h"

@@ -768,6 +768,22 @@ TEST_F(ReportedHardware, APfWithVirtioInterfacesHasAName) {
   EXPECT_EQ(devices.at(pf.vf(0).address()).netdev->name, "ens1v0");
 }
 
+// containernetworking/plugins#957: host-device cannot move a wireless interface. Kernels before 6.15 do not report that. Red when it is
+// offered to such a plugin, whose ADD then fails for each pod.
+TEST_F(ReportedHardware, AWirelessInterfaceDoesNotMove) {
+  tree.pci("0000:04:00.0").id("168c", "003c").driver("ath10k_pci").netdev("wlp4s0");
+  tree.pci("0000:05:00.0").driver("igb").netdev("ens5");
+  tree.netdev_attr("wlp4s0", "uevent", "DEVTYPE=wlan\nINTERFACE=wlp4s0");
+  tree.netdev_attr("ens5", "uevent", "INTERFACE=ens5");
+  tree.virtual_link("wlan1");  // a USB adapter, or a second interface of the radio
+  tree.netdev_attr("wlan1", "uevent", "DEVTYPE=wlan\nINTERFACE=wlan1");
+  const auto devices = scan();
+  EXPECT_EQ(immovable_kind(devices.at("0000:04:00.0")),
+            "an interface that is netns-immutable, as wireless ones are");
+  EXPECT_NE(immovable_kind(devices.at("wlan1")), "");
+  EXPECT_EQ(immovable_kind(devices.at("0000:05:00.0")), "");
+}
+
 // ARI: with many VFs their functions are on the next buses, also in a domain above ffff (VMD).
 TEST_F(ReportedHardware, VfsOnOtherBusesBelongToTheirPf) {
   auto pf = tree.pci("10000:3b:00.0").driver("mlx5_core").netdev("ens1").sriov(512).vfs(400);
