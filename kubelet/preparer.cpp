@@ -474,17 +474,21 @@ void ClaimPreparer::change_copies(const PreparedKey& key, const std::function<vo
   }
 }
 
-// One pass over all claims can find many that are gone.
+// One pass over all claims can find many that are gone. A change of the record is reported when it is on disk: otherwise a
+// daemon that is killed in between would offer the device again at its next start, until it has read the claims.
 void ClaimPreparer::mark_changed(bool is_of_record) {
-  if (is_of_record && !record_turn_)
-    record_turn_ = ports_.scheduler.after(kRecordMax, [this] {
-      const reactor::Ticket own = std::exchange(record_turn_, nullptr);
-      commits_.add([] { return FileChange{}; }, [](const Result<Unit>&) {});
-    });
+  is_record_changed_ |= is_of_record;
   if (change_turn_) return;
   change_turn_ = ports_.scheduler.after(kChangesMax, [this] {
     const reactor::Ticket own = std::exchange(change_turn_, nullptr);
-    report_not_returned();
+    if (!std::exchange(is_record_changed_, false)) return report_not_returned();
+    // A disk that hangs or fails does not keep a device offered.
+    if (!record_turn_)
+      record_turn_ = ports_.scheduler.after(kRecordMax, [this] {
+        const reactor::Ticket late = std::exchange(record_turn_, nullptr);
+        report_not_returned();
+      });
+    commits_.add([] { return FileChange{}; }, [this](const Result<Unit>&) { report_not_returned(); });
   });
 }
 

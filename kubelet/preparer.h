@@ -239,7 +239,7 @@ class ClaimPreparer final : public Preparer {
   void set_not_returned(const PreparedKey& key, const std::string& why);
   // Records whether the claim still exists, also on disk. kUnknown changes nothing.
   void set_state(const PreparedKey& key, ClaimState state);
-  // Schedules report_not_returned(). is_of_record: also schedules a write of the checkpoint.
+  // Schedules report_not_returned(). is_of_record: after a write of the checkpoint.
   void mark_changed(bool is_of_record);
   // Applies the change of a record to the copies that tasks of the claim have of it.
   void change_copies(const PreparedKey& key, const std::function<void(PreparedClaim&)>& change);
@@ -331,6 +331,7 @@ class ClaimPreparer final : public Preparer {
   Reconcile reconcile_;
   Returns returns_;
   policy::NotReturnedDevices not_returned_;  // as last reported
+  bool is_record_changed_ = false;           // since change_turn_ was set
   reactor::Ticket change_turn_, record_turn_;
   Driverless driverless_;
 };

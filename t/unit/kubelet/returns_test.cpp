@@ -153,6 +153,34 @@ TEST_F(ReturnsTest, ARefusalNamesADeletedClaim) {
   EXPECT_EQ(withheld.size(), 1u);
 }
 
+// Red when a daemon that is killed after it has withdrawn the device would offer it again until it has read the claims.
+TEST_F(ReturnsTest, RecordsThatAClaimIsGoneBeforeItsDeviceIsWithheld) {
+  const ClaimText text = stuck();
+  unprepare(request(text));
+  remove(text);
+  executor.answer_after = Millis{5};  // the disk takes its time
+  const auto is_recorded = [&] { return node.checkpoint->find(R"("claimGone":true)") != std::string::npos; };
+  for (int i = 0; i < 60'000 && withheld.empty(); ++i) {
+    ASSERT_FALSE(is_recorded() && i == 0);
+    scheduler.advance(Millis{1});
+  }
+  ASSERT_EQ(withheld.size(), 1u);
+  EXPECT_TRUE(is_recorded()) << *node.checkpoint;
+}
+
+// Red when a disk that does not take the record keeps the device offered.
+TEST_F(ReturnsTest, WithholdsADeviceWhoseRecordCannotBeWritten) {
+  const ClaimText text = stuck();
+  unprepare(request(text));
+  remove(text);
+  node.on_step = [](const std::string& step) {
+    return step == "checkpoint" || step.starts_with("restore 0000") ? std::optional(Error{Errc::kIo, kOpen})
+                                                                    : std::nullopt;
+  };
+  scheduler.advance(Returns::kFirst + Millis{2'500});
+  EXPECT_EQ(withheld.size(), 1u);
+}
+
 // The record is damaged: CDI specs have the uid of the claim, and not its name.
 TEST_F(ReturnsTest, FindsDeletedClaimsByAListWithoutTheRecord) {
   const ClaimText gone = put(claim(1, "0000-03-00-2")), there = put(claim(2, "0000-03-00-3"));
