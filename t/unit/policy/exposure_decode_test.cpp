@@ -77,6 +77,7 @@ TEST(ExposurePolicy, DecodesEveryField) {
       capacity("64", "2", kube::ValidRange{Quantity(1), Quantity(4), Quantity(1)});
   exposure.capacity["example.com/slots"] = capacity("10", "1");
   exposure.capacity["example.com/slots"].request_policy->valid_values = {Quantity(1), Quantity(2)};
+  exposure.lists_plugins = true;
   exposure.plugins = {{"macvlan", {{"dra.networking/macvlans", Quantity(2)}}}, {"ipvlan", {}}};
   exposure.additional_attributes = {{"dra.networking/physicalNetworkName", std::string("fabric-a")},
                                     {"example.com/rack", int64_t{5}},
