@@ -235,6 +235,7 @@ void Daemon::on_sync_state() {
 void Daemon::on_slices(size_t driver, const PoolPublisher::Event& event) {
   const bool is_list = std::holds_alternative<Relisted<PoolPublisher::Item>>(event);
   const auto met = offers_[driver].apply(event);
+  if (!offers_[driver].publisher().observed().empty()) offers_[driver].publisher().hold(false);
   if (is_list) abilities_.server_may_have_changed();
   for (const kube::ResourceSlice* slice : met) meet(*slice);
   if (is_list) mark("own slices listed");
@@ -512,8 +513,9 @@ void Daemon::publish(Plan& plan) {
     else
       offers_[which].set_desired(std::move(plan.pools[which].desired), node);
   }
+  // Nothing that is there may stay longer than without the wait.
   offers_[kExposure].publisher().hold(charges_.awaits_turn() &&
-                                      !offers_[kExposure].is_there(options_.node_name));
+                                      offers_[kExposure].publisher().observed().empty());
   if (snapshot_version_ >= state_.restricted_version) behind_since_.reset();
   if (is_behind())  // a newer change may withhold devices, and is decided next
     for (PoolPublisher& offer : offers_) offer.publisher().await_desired();

@@ -15,7 +15,7 @@ namespace {
 
 constexpr Millis kStartAgain{1'000};
 // Delays until changes of deleted or unreturned claims are reported, and recorded, in one batch.
-constexpr Millis kChangesMax{20}, kRecordMax{1'000};
+constexpr Millis kChangesMax{20};
 constexpr size_t kStartsMax = 10;  // then an unreadable checkpoint is set aside
 constexpr const char* kEnding = "sliced stops on this node; the kubelet retries with the next plugin";
 
@@ -474,21 +474,23 @@ void ClaimPreparer::change_copies(const PreparedKey& key, const std::function<vo
   }
 }
 
-// One pass over all claims can find many that are gone. A change of the record is reported when it is on disk: otherwise a
-// daemon that is killed in between would offer the device again at its next start, until it has read the claims.
+// One pass over all claims can find many that are gone. Changes of the record are reported when all of them are on disk:
+// otherwise a daemon that is killed in between would offer a device again at its next start, until it has read the
+// claims. While the disk hangs, no claim is prepared either.
 void ClaimPreparer::mark_changed(bool is_of_record) {
   is_record_changed_ |= is_of_record;
   if (change_turn_) return;
   change_turn_ = ports_.scheduler.after(kChangesMax, [this] {
     const reactor::Ticket own = std::exchange(change_turn_, nullptr);
-    if (!std::exchange(is_record_changed_, false)) return report_not_returned();
-    // A disk that hangs or fails does not keep a device offered.
-    if (!record_turn_)
-      record_turn_ = ports_.scheduler.after(kRecordMax, [this] {
-        const reactor::Ticket late = std::exchange(record_turn_, nullptr);
-        report_not_returned();
-      });
-    commits_.add([] { return FileChange{}; }, [this](const Result<Unit>&) { report_not_returned(); });
+    if (std::exchange(is_record_changed_, false)) {
+      ++records_pending_;
+      commits_.add([] { return FileChange{}; },
+                   [this](const Result<Unit>&) {
+                     if (--records_pending_ == 0 && !is_record_changed_) report_not_returned();
+                   });
+    } else if (records_pending_ == 0) {
+      report_not_returned();
+    }
   });
 }
 

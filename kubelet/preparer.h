@@ -332,7 +332,8 @@ class ClaimPreparer final : public Preparer {
   Returns returns_;
   policy::NotReturnedDevices not_returned_;  // as last reported
   bool is_record_changed_ = false;           // since change_turn_ was set
-  reactor::Ticket change_turn_, record_turn_;
+  size_t records_pending_ = 0;               // writes of such changes
+  reactor::Ticket change_turn_;
   Driverless driverless_;
 };
 

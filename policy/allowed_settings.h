@@ -42,7 +42,7 @@ struct AllowedPlugins {
   bool is_default_too = false;  // a policy lacks the field, so that the option of the daemon limits them too
 };
 /// Returns the permission by the policies that expose the device under this suffix; if there is none, by all
-/// policies of the node with this suffix, because a filter may name what the device does not have yet. No
+/// policies of the node with this suffix, because a filter may name a fact that the device does not have yet. No
 /// plugin without such a policy.
 AllowedPlugins exposure_plugins(const Decision& decision, const hotplug::HostDevice& device,
                                 std::string_view suffix);

@@ -150,7 +150,7 @@ void Reservations::permit(bool lists) {
   claim_reads_.stop();
 }
 
-// What can be allocated is published at once.
+// Entries that can be allocated are published immediately.
 void Reservations::note_urgency(const std::vector<policy::DesiredPool>& exposure_pools) {
   if (std::any_of(exposure_pools.begin(), exposure_pools.end(), offers_any)) {
     may_await_turn_ = false;

@@ -203,8 +203,11 @@ class Reader {
     const auto text_of_prefix = [](const PluginPod& pod) {
       return pod.prefix.empty() ? std::string("the plugin's default") : in_quotes(pod.prefix, 128);
     };
+    const auto effective = [](const PluginPod& pod) {
+      return pod.prefix.empty() ? std::string_view("intel.com") : std::string_view(pod.prefix);
+    };
     for (const PluginPod& other : plugin_pods_)
-      if (other.prefix != first.prefix)
+      if (effective(other) != effective(first))
         return out_.complaints.error(
             other.place, other.who + " has --resource-prefix " + text_of_prefix(other) + ", and " +
                              first.who + " has " + text_of_prefix(first) +

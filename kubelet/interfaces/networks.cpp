@@ -43,16 +43,17 @@ cni::DefinitionRules rules_for(const PreparedDevice& device, const KnownEntry& k
       is_exclusive ? settings.exclusive_plugins : settings.shared_plugins;
   const std::string option = is_exclusive ? "--cni-plugins-exclusive" : "--cni-plugins-shared";
   rules.plugins = known.cni_plugins ? *known.cni_plugins : defaults;
-  rules.plugins_source = known.cni_plugins ? "supportedCNIPlugins of the device's policy" : option;
-  if (known.cni_plugins && known.are_default_plugins_too) {
-    std::erase_if(*rules.plugins, [&](const std::string& name) {
-      return std::ranges::find(defaults, name) == defaults.end();
-    });
+  rules.plugins_source = option;
+  if (known.cni_plugins) {
     rules.plugins_source =
-        "supportedCNIPlugins of one of the device's policies, with " + option + " for another,";
-  } else if (known.cni_plugins && !known.has_policy) {
-    rules.plugins_source =
-        "no policy matches the device now, so that supportedCNIPlugins of this node's policies";
+        known.has_policy ? "supportedCNIPlugins of the device's policy"
+                         : "supportedCNIPlugins of this node's policies (no policy matches the device now)";
+    if (known.are_default_plugins_too) {
+      rules.plugins_source += " and " + option;
+      std::erase_if(*rules.plugins, [&](const std::string& name) {
+        return std::ranges::find(defaults, name) == defaults.end();
+      });
+    }
   }
   limit_settings(known, settings, rules);
   return rules;

@@ -370,7 +370,9 @@ TEST(NetworkFor, AnEmptyListOfThePolicyPermitsNoPlugin) {
   both.are_default_plugins_too = true;
   EXPECT_EQ(refusal(both), "");
   both.cni_plugins = {"own"};
-  EXPECT_NE(refusal(both).find("--cni-plugins-exclusive for another, allows none"), std::string::npos)
+  EXPECT_NE(refusal(both).find(
+                "supportedCNIPlugins of the device's policy and --cni-plugins-exclusive allows none"),
+            std::string::npos)
       << refusal(both);
 }
 
