@@ -15,7 +15,7 @@ constexpr reactor::BackoffPolicy kListBackoff{
 // An entry has 1.6 KB, and is transferred three times: the write, its answer and the watch event.
 constexpr double kEntryBytes = 5 << 10;
 
-// Returns true if a scheduler could allocate an entry of the pool of which nothing is allocated.
+// Returns true if a scheduler could allocate an entry of the pool while nothing of it is allocated.
 bool offers_any(const policy::DesiredPool& pool) {
   const auto is_left = [&](const kube::CounterConsumption& wanted) {
     const auto set = std::find_if(pool.counters.begin(), pool.counters.end(),

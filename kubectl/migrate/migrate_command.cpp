@@ -204,7 +204,7 @@ class Reader {
       return pod.prefix.empty() ? std::string("the plugin's default") : in_quotes(pod.prefix, 128);
     };
     const auto effective = [](const PluginPod& pod) {
-      return pod.prefix.empty() ? std::string_view("intel.com") : std::string_view(pod.prefix);
+      return pod.prefix.empty() ? migrate::kPluginsPrefix : std::string_view(pod.prefix);
     };
     for (const PluginPod& other : plugin_pods_)
       if (effective(other) != effective(first))

@@ -19,7 +19,6 @@ using kube::Json;
 
 constexpr size_t kResourcesMax = 1'000;  // as many as DeviceExposurePolicies have priorities
 constexpr std::string_view kForAllNodes = "config.json";
-constexpr std::string_view kPluginsPrefix = "intel.com";  // the plugin's own default of --resource-prefix
 constexpr std::string_view kOperatorsPrefix = "openshift.io";
 constexpr std::string_view kOperatorsMap = "device-plugin-config";
 constexpr int kNestingMax = 16;

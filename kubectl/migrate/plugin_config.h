@@ -15,6 +15,9 @@
 
 namespace sliced::migrate {
 
+/// The device plugin's own default of --resource-prefix.
+inline constexpr std::string_view kPluginsPrefix = "intel.com";
+
 /// The lines of a file; index 0 is line 1.
 using Lines = std::vector<std::string_view>;
 

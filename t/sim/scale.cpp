@@ -466,7 +466,7 @@ void measure_power_up(size_t count, Tally& tally) {
       seconds_now() - since);
   expect(tally, fleet.waiting() == 0, "all of what waits for the claims is free in the end");
   expect(tally, lists == count, "each node lists the claims once");
-  // The first slices wait for their turn, as what is read does: what is left is a Node and policies for each node.
+  // The first slices wait for their turn, as reads do. The rest is a Node and policies for each node.
   expect(tally, started.peak_bytes < count * kStartBytesBesideSlices + 25'000'000,
          "the first slices of unverified pools are spread");
   expect(tally, load.peak_bytes < 50'000'000, "a fleet that starts reads less than 50 MB a second");

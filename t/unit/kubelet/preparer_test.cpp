@@ -447,7 +447,7 @@ TEST_F(PreparerTest, RestoresPinnedFactsFromTheRecordAndTheKernel) {
 }
 
 // Red when a network of dra-driver-sriov that was examined after its sandboxes were known is lost with the next restart, or when
-// devices of which it had no network keep theirs open.
+// devices whose networks it did not examine lose theirs.
 TEST_F(PreparerTest, RecordsTheNetworksThatWereAdopted) {
   const auto device = [](const std::string& last, const std::string& network) {
     return R"({"Device":{"request_names":["vf"],"pool_name":"node-a","device_name":"0000-03-00-)" + last +
