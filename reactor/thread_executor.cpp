@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "reactor/base/callback_guard.h"
-#include "reactor/base/detached_thread.h"
+#include "reactor/base/thread.h"
 #include "reactor/handle.h"
 #include "reactor/loop.h"
 #include "reactor/turn_watch.h"
@@ -30,6 +30,7 @@ struct ThreadExecutor::Shared {
   struct Running {
     TimePoint started;
     Millis deadline;
+    pthread_t worker;
     bool lost = false;
   };
   struct Waiting {
@@ -43,7 +44,7 @@ struct ThreadExecutor::Shared {
   std::deque<Waiting> waiting;
   std::map<JobId, Running> running;
   std::vector<JobId> finished;  // not reported to the loop yet
-  size_t workers = 0;           // without the lost ones
+  std::vector<Thread> workers;  // without the lost ones, which are detached
   bool closed = false;          // the executor was destroyed: async must not be used
   uv_async_t* async = nullptr;
 
@@ -51,6 +52,7 @@ struct ThreadExecutor::Shared {
   static void work_on(Shared& shared) noexcept;
   bool take(std::unique_lock<std::mutex>& lock, Waiting& job);
   bool put_back(JobId id);
+  void detach(pthread_t worker);
   std::deque<Waiting> withdraw(JobId id);
   size_t lost() const {
     return static_cast<size_t>(
@@ -77,7 +79,7 @@ bool ThreadExecutor::Shared::take(std::unique_lock<std::mutex>& lock, Waiting& j
   if (closed) return false;
   job = std::move(waiting.front());
   waiting.pop_front();
-  running[job.id] = {.started = clock(), .deadline = job.deadline};
+  running[job.id] = {.started = clock(), .deadline = job.deadline, .worker = pthread_self()};
   return true;
 }
 
@@ -89,6 +91,10 @@ bool ThreadExecutor::Shared::put_back(JobId id) {
   finished.push_back(id);
   uv_async_send(async);
   return true;
+}
+
+void ThreadExecutor::Shared::detach(pthread_t worker) {
+  std::erase_if(workers, [&](const Thread& thread) { return thread.has_id(worker); });
 }
 
 // Removes a job that no worker has started, if there is one. Returns it, so that its captures are destroyed
@@ -158,12 +164,20 @@ Handle<uv_async_t> ThreadExecutor::Loopside::open_async(Loop& loop) {
       .value();
 }
 
+// Joins the idle workers: the destructors of their thread-local values use globals of libraries (OpenSSL),
+// which exit() destroys.
 ThreadExecutor::Loopside::~Loopside() {
   std::deque<Shared::Waiting> never_run;  // destroyed outside the lock
-  const std::lock_guard lock(shared_->mutex);
-  shared_->closed = true;
-  never_run.swap(shared_->waiting);
-  shared_->work_arrived.notify_all();
+  std::vector<Thread> idle;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->closed = true;
+    never_run.swap(shared_->waiting);
+    for (const auto& [id, job] : shared_->running) shared_->detach(job.worker);
+    idle.swap(shared_->workers);
+    shared_->work_arrived.notify_all();
+  }
+  for (Thread& worker : idle) worker.join();
 }
 
 std::unique_ptr<Job> ThreadExecutor::Loopside::run(Work work, Millis deadline, Done on_done) {
@@ -223,7 +237,7 @@ void ThreadExecutor::Loopside::look_at_deadlines() {
       if (job.lost || job.deadline <= Millis{0}) continue;
       if (job.started + job.deadline <= now) {
         job.lost = true;
-        --shared_->workers;
+        shared_->detach(job.worker);
         late.push_back(id);
       } else {
         next = std::min(next, job.started + job.deadline);
@@ -243,10 +257,13 @@ void ThreadExecutor::Loopside::staff() {
   const size_t lost = shared_->lost();
   const size_t busy = shared_->running.size() - lost;
   if (lost < limits_.lost_max)
-    while (shared_->workers < limits_.workers && shared_->workers - busy < shared_->waiting.size() &&
-           start_detached_thread<&Shared::work_on>(kStackBytes, shared_))
-      ++shared_->workers;
-  const bool hopeless = lost >= limits_.lost_max || shared_->workers == 0;
+    while (shared_->workers.size() < limits_.workers &&
+           shared_->workers.size() - busy < shared_->waiting.size()) {
+      auto worker = Thread::start<&Shared::work_on>(kStackBytes, shared_);
+      if (!worker) break;
+      shared_->workers.push_back(std::move(*worker));
+    }
+  const bool hopeless = lost >= limits_.lost_max || shared_->workers.empty();
   if (hopeless && !shared_->waiting.empty()) refuse(std::exchange(shared_->waiting, {}));
 }
 

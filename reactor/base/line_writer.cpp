@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "reactor/base/detached_thread.h"
+#include "reactor/base/thread.h"
 
 namespace sliced {
 namespace {
@@ -96,7 +96,8 @@ void LineWriter::put(std::string line) {
   if (line.empty()) return;
   Shared& shared = *shared_;
   const std::lock_guard lock(shared.mutex);
-  if (!shared.has_thread) shared.has_thread = start_detached_thread<&Shared::write_on>(kStackBytes, shared_);
+  if (!shared.has_thread)
+    shared.has_thread = Thread::start<&Shared::write_on>(kStackBytes, shared_).has_value();
   Shared::Line next{std::move(line), shared.lost};
   if (!shared.has_thread || next.size() > shared.bytes_max - shared.bytes) {
     ++shared.lost_in_all;

@@ -203,6 +203,36 @@ TEST_F(ExecutorTest, ItsDestructorDoesNotWaitForHangingWork) {
   EXPECT_GE(fifo.inside(), 4) << "they still hang";
 }
 
+// Libraries keep data of each thread and free it when the thread ends, with globals that exit() destroys.
+TEST_F(ExecutorTest, ItsDestructorWaitsUntilIdleWorkersHaveEnded) {
+  static std::atomic<int> ended;
+  ended = 0;
+  struct ThreadData {
+    ~ThreadData() {
+      std::this_thread::sleep_for(50ms);
+      ++ended;
+    }
+    int used = 0;
+  };
+  std::vector<bool> outcomes;
+  {
+    ThreadExecutor executor(loop, {.workers = 2});
+    std::vector<std::unique_ptr<Job>> jobs;
+    for (int i = 0; i < 2; ++i)
+      jobs.push_back(executor.run(
+          [] {
+            thread_local ThreadData data;
+            std::this_thread::sleep_for(1ms * ++data.used);
+          },
+          0ms, note(outcomes)));
+    ASSERT_TRUE(run_until([&] { return outcomes.size() == 2; }));
+  }
+  EXPECT_GE(ended, 1);
+  const int before = ended;
+  std::this_thread::sleep_for(100ms);
+  EXPECT_EQ(ended, before) << "a worker has ended after the executor";
+}
+
 // A complete bounded exit of a process whose reads hang.
 TEST_F(ExecutorTest, AProcessWithHangingReadsExits) {
   Fifo fifo;
