@@ -105,6 +105,14 @@ func (b *browser) listen(from *os.File) {
 
 func (b *browser) call(t *testing.T, session, method string, params, into any) {
 	t.Helper()
+	if err := b.try(t, session, method, params, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// try returns the browser's error. Any other failure ends the test.
+func (b *browser) try(t *testing.T, session, method string, params, into any) error {
+	t.Helper()
 	answer := make(chan message, 1)
 	b.mutex.Lock()
 	b.last++
@@ -120,7 +128,7 @@ func (b *browser) call(t *testing.T, session, method string, params, into any) {
 	select {
 	case said := <-answer:
 		if said.Error != nil {
-			t.Fatalf("%s: %s", method, said.Error.Message)
+			return fmt.Errorf("%s: %s", method, said.Error.Message)
 		}
 		if into != nil {
 			if err := json.Unmarshal(said.Result, into); err != nil {
@@ -132,6 +140,7 @@ func (b *browser) call(t *testing.T, session, method string, params, into any) {
 	case <-time.After(time.Until(interop.Limit())):
 		t.Fatalf("%s: the browser does not answer", method)
 	}
+	return nil
 }
 
 type event struct{ method, params string }
@@ -179,17 +188,26 @@ func (tab *tab) open(url string) {
 // value of an expression, as JSON has it.
 func (tab *tab) value(expression string) any {
 	tab.t.Helper()
+	value, err := tab.evaluate(expression)
+	if err != nil {
+		tab.t.Fatal(err)
+	}
+	return value
+}
+
+func (tab *tab) evaluate(expression string) (any, error) {
+	tab.t.Helper()
 	var out struct {
 		Result           struct{ Value any }
 		ExceptionDetails *struct {
 			Exception struct{ Description string }
 		}
 	}
-	tab.call("Runtime.evaluate", p{"expression": expression, "returnByValue": true, "awaitPromise": true, "allowUnsafeEvalBlockedByCSP": false}, &out)
+	err := tab.b.try(tab.t, tab.session, "Runtime.evaluate", p{"expression": expression, "returnByValue": true, "awaitPromise": true, "allowUnsafeEvalBlockedByCSP": false}, &out)
 	if out.ExceptionDetails != nil {
 		tab.t.Fatalf("%s: %s", expression, out.ExceptionDetails.Exception.Description)
 	}
-	return out.Result.Value
+	return out.Result.Value, err
 }
 
 func (tab *tab) is(expression string, wanted any) {
@@ -199,11 +217,16 @@ func (tab *tab) is(expression string, wanted any) {
 	}
 }
 
+// until the expression is true. A page that is replaced meanwhile ends the evaluation with an error: asked again.
 func (tab *tab) until(expression string) {
 	tab.t.Helper()
-	for deadline := interop.Limit(); tab.value(expression) != true; time.Sleep(30 * time.Millisecond) {
+	for deadline := interop.Limit(); ; time.Sleep(30 * time.Millisecond) {
+		value, err := tab.evaluate(expression)
+		if err == nil && value == true {
+			return
+		}
 		if time.Now().After(deadline) {
-			tab.t.Fatalf("waited until the limit of the test program for: %s\n%v", expression, tab.value("document.body.innerText.slice(0, 3000)"))
+			tab.t.Fatalf("waited until the limit of the test program for: %s: %v\n%v", expression, err, tab.value("document.body.innerText.slice(0, 3000)"))
 		}
 	}
 }
