@@ -32,7 +32,7 @@ constexpr CommandWork kCommands[] = {
 int run(const Invocation& invocation) {
   const config::Options& options = invocation.options;
   if (!is_snapshot(options.host_root)) return daemon::run(options, invocation.arguments);
-  daemon::complain("--host " + options.host_root + ": " + open_recorded(options).error().what);
+  daemon::print_error("--host " + options.host_root + ": " + open_recorded(options).error().what);
   return daemon::kExitError;
 }
 

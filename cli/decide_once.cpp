@@ -4,7 +4,7 @@
 
 #include "cli/prepared_facts.h"
 #include "daemon/boot_evidence.h"
-#include "daemon/signs.h"
+#include "daemon/configured_signals.h"
 
 namespace sliced::cli {
 
@@ -28,13 +28,13 @@ std::unique_ptr<daemon::Daemon> decide_once(daemon::HostProcess& process, const 
   process.run_until([&] { return is_decided() || !(missing = daemon->missing()).empty(); }, kDecideMax);
   if (daemon->decision() != nullptr) return daemon;
   if (missing.empty()) {
-    daemon::complain("no decision after " + std::to_string(kDecideMax.count() / 1000) +
-                     " s; still waited for:");
+    daemon::print_error("no decision after " + std::to_string(kDecideMax.count() / 1000) +
+                        " s; still waited for:");
     missing = daemon->waiting_for();
   } else {
-    daemon::complain("no decision:");
+    daemon::print_error("no decision:");
   }
-  for (const std::string& who : missing) daemon::complain("  " + who);
+  for (const std::string& who : missing) daemon::print_error("  " + who);
   return nullptr;
 }
 

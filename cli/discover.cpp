@@ -46,7 +46,7 @@ std::string changes(const hotplug::InventoryUpdate& update, config::OutputFormat
 int discover(const config::Options& options) {
   auto process = open_host_process(options);
   if (!process) {
-    daemon::complain(process.error().what);
+    daemon::print_error(process.error().what);
     return daemon::kExitError;
   }
   bool stop = false, failed = false, first = true;
@@ -68,7 +68,7 @@ int discover(const config::Options& options) {
     if (auto signal = reactor::Signal::open((*process)->loop, number, [&] { stop = true; }))
       signals.push_back(std::move(*signal));
   const bool in_time = (*process)->run_until([&] { return !first || stop || failed; }, kReadHostMax);
-  if (!in_time) complain_of_slow_host();
+  if (!in_time) print_slow_host();
   if (options.watch && in_time)
     while (!stop && !(*process)->out.is_refused()) (*process)->loop.turn(kLookAtOutput);
   failed |= (*process)->out.is_refused();

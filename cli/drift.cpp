@@ -66,8 +66,9 @@ Result<kube::Json> node_state_of_files(const std::vector<std::string>& files, co
   if (own != nullptr) return own->object;
   const std::string where = files.size() == 1 ? escaped(files.front()) : "the files";
   if (states.size() == 1) {
-    daemon::complain(states.front().at() + ": the SriovNetworkNodeState is of " +
-                     in_quotes(name_of(states.front())) + ", and compared with this host, " + escaped(node));
+    daemon::print_error(states.front().at() + ": the SriovNetworkNodeState is of " +
+                        in_quotes(name_of(states.front())) + ", and compared with this host, " +
+                        escaped(node));
     return states.front().object;
   }
   return Error{Errc::kNotFound, states.empty() ? where + ": no SriovNetworkNodeState of " +
@@ -108,7 +109,7 @@ int tell(const kube::Json& object, const HostWithPrepared& host, const config::O
                                              return host.prepared.contains(device.id.text);
                                            }});
   for (const policy::Problem& problem : report.state.problems)
-    daemon::complain(escaped(report.state.name) + ": " + problem.field + " " + problem.what);
+    daemon::print_error(escaped(report.state.name) + ": " + problem.field + " " + problem.what);
   const bool is_table = options.output == config::OutputFormat::kTable;
   if (!daemon::print(is_table ? drift_table(report) : formatted(json_of(report), options.output)))
     return daemon::kExitError;
@@ -123,14 +124,14 @@ int drift(const config::Options& options) {
   const bool is_of_cluster = files.empty();
   auto opened = is_of_cluster ? open_process(options) : open_host_process(options);
   if (!opened) {
-    daemon::complain(opened.error().what);
+    daemon::print_error(opened.error().what);
     return daemon::kExitError;
   }
   daemon::HostProcess& process = **opened;
   auto object =
       is_of_cluster ? node_state_of_cluster(process, options) : node_state_of_files(files, options.node_name);
   if (!object) {
-    daemon::complain(object.error().what);
+    daemon::print_error(object.error().what);
     return process.leave(daemon::kExitError);
   }
   const hotplug::InventoryPtr inventory = read_host_once(process, process.host_ports(/*live_events=*/false));

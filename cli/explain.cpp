@@ -29,7 +29,7 @@ int explain_one(const daemon::Daemon& daemon, const config::Options& options) {
   const policy::Decision& decision = *daemon.decision();
   const auto device = policy::find_device(*decision.inputs->inventory, name);
   if (!device) {
-    daemon::complain(device.error().what);
+    daemon::print_error(device.error().what);
     return daemon::kExitError;
   }
   const std::string& id = *device;
@@ -40,7 +40,7 @@ int explain_one(const daemon::Daemon& daemon, const config::Options& options) {
   if (const auto found = settings.find(id); found != settings.end())
     explanation.settings_problem = found->second;
   for (const std::string& note : decision.notes)
-    if (is_of(explanation, note)) daemon::complain(note);
+    if (is_of(explanation, note)) daemon::print_error(note);
   const bool table = format == config::OutputFormat::kTable;
   return daemon::print(table ? status::explanation_text(explanation)
                              : formatted(status::json_of(explanation), format))
@@ -73,7 +73,7 @@ int explain_all(const daemon::Daemon& daemon, config::OutputFormat format) {
 int explain(const config::Options& options) {
   auto process = open_process(options);
   if (!process) {
-    daemon::complain(process.error().what);
+    daemon::print_error(process.error().what);
     return daemon::kExitError;
   }
   auto daemon = decide_once(**process, options);

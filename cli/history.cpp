@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/local_door.h"
 #include "cli/past_changes.h"
 #include "cli/read_file.h"
 #include "cli/show.h"
+#include "cli/status_sockets.h"
 #include "daemon/process.h"
 #include "reactor/base/text.h"
 
@@ -39,11 +39,11 @@ class PastChanges {
 
   int tell(config::OutputFormat format) {
     if (dropped_ > 0)
-      daemon::complain("history: " + std::to_string(dropped_) + " older changes omitted; use --since");
+      daemon::print_error("history: " + std::to_string(dropped_) + " older changes omitted; use --since");
     if (unsure_ > 0)
-      daemon::complain("history: " + std::to_string(unsure_) +
-                       " more changes are of more devices than their lines name; " + in_quotes(name_) +
-                       " may be among those");
+      daemon::print_error("history: " + std::to_string(unsure_) +
+                          " more changes are of more devices than their lines name; " + in_quotes(name_) +
+                          " may be among those");
     std::vector<status::PastChange> all(std::make_move_iterator(kept_.begin()),
                                         std::make_move_iterator(kept_.end()));
     std::ranges::stable_sort(all, {}, &status::PastChange::at_ms);
@@ -69,12 +69,13 @@ bool read_journal(const std::vector<std::string>& files, PastChanges& into) {
       if (auto past = status::past_change_of_journal(line)) into.take(std::move(*past));
     });
     if (!read) {
-      daemon::complain("history: --file " + file + ": " + read.error().what);
+      daemon::print_error("history: --file " + file + ": " + read.error().what);
       return false;
     }
     if (is_any && !is_json)
-      return daemon::complain("history: --file " + file +
-                              ": has no line of JSON; expected the output of journalctl -u sliced -o json"),
+      return daemon::print_error(
+                 "history: --file " + file +
+                 ": has no line of JSON; expected the output of journalctl -u sliced -o json"),
              false;
   }
   return true;
@@ -88,8 +89,8 @@ bool read_daemons(const FoundSockets& found, PastChanges& into) {
     const auto page = fetched ? kube::decode_json(fetched->body) : Result<kube::Json>(fetched.error());
     const kube::Json* items = page ? page->find("items") : nullptr;
     if (items == nullptr || items->array() == nullptr) {
-      daemon::complain("history: " +
-                       (page ? socket + ": no such page: it is of another version" : page.error().what));
+      daemon::print_error("history: " +
+                          (page ? socket + ": no such page: it is of another version" : page.error().what));
       continue;
     }
     is_any = true;
@@ -107,7 +108,7 @@ int history(const config::Options& options) {
     return read_journal(options.files, changes) ? changes.tell(options.output) : daemon::kExitError;
   const FoundSockets found = find_sockets(options);
   if (found.sockets.empty()) {
-    complain_of_none("history", found);
+    print_no_sockets("history", found);
     return daemon::kExitError;
   }
   return read_daemons(found, changes) ? changes.tell(options.output) : daemon::kExitError;

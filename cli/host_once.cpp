@@ -4,8 +4,9 @@
 
 namespace sliced::cli {
 
-void complain_of_slow_host() {
-  daemon::complain("the host could not be read within " + std::to_string(kReadHostMax.count() / 1000) + " s");
+void print_slow_host() {
+  daemon::print_error("the host could not be read within " + std::to_string(kReadHostMax.count() / 1000) +
+                      " s");
 }
 
 hotplug::InventoryPtr read_host_once(daemon::Process& process, hotplug::HostSourcePorts ports) {
@@ -13,7 +14,7 @@ hotplug::InventoryPtr read_host_once(daemon::Process& process, hotplug::HostSour
   hotplug::HostSource source(std::move(ports),
                              [&](const hotplug::InventoryUpdate& update) { inventory = update.now; });
   source.start();
-  if (!process.run_until([&] { return inventory != nullptr; }, kReadHostMax)) complain_of_slow_host();
+  if (!process.run_until([&] { return inventory != nullptr; }, kReadHostMax)) print_slow_host();
   return inventory;
 }
 

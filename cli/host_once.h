@@ -8,7 +8,7 @@ namespace sliced::cli {
 /// Limit for reading the host. A full reading with its slow facts takes well below a second.
 inline constexpr Millis kReadHostMax{30'000};
 /// Reports on stderr that the host was not read in that time, with a hint.
-void complain_of_slow_host();
+void print_slow_host();
 
 /// ports: of `process`, without live events (file_ports(), HostProcess::host_ports()). Returns nullptr and
 /// reports on stderr if the host cannot be read in time.

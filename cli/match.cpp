@@ -15,7 +15,7 @@ namespace {
 
 // Prints the mistake, the expression, and a caret below its position.
 void complain_of(const Error& error, const std::string& expression, const cel::Mistake& mistake) {
-  daemon::complain(error.what + "\n" + pointed_at(expression, mistake.offset));
+  daemon::print_error(error.what + "\n" + pointed_at(expression, mistake.offset));
 }
 
 Result<cel::Program> compile(const config::Options& options, cel::Mistake& mistake) {
@@ -29,15 +29,15 @@ int tell(const Matches& matches, bool is_whole, config::OutputFormat format) {
   const bool is_table = format == config::OutputFormat::kTable;
   if (!daemon::print(is_table ? matches_table(matches) : formatted(json_of(matches), format)))
     return daemon::kExitError;
-  if (!matches.left_out.empty()) daemon::complain(matches.left_out);
+  if (!matches.left_out.empty()) daemon::print_error(matches.left_out);
   if (matches.count(cel::Answer::Is::kTrue) > 0) return daemon::kExitSame;
   return is_whole && matches.left_out.empty() ? daemon::kExitNone : daemon::kExitError;
 }
 
 int print_slice_matches(const cel::Program& program, FoundSlices found, config::OutputFormat format) {
   keep_newest(found);
-  for (const std::string& line : found.lines) daemon::complain(line);
-  if (const size_t more = found.lines.more(); more > 0) daemon::complain(and_more(more, "line"));
+  for (const std::string& line : found.lines) daemon::print_error(line);
+  if (const size_t more = found.lines.more(); more > 0) daemon::print_error(and_more(more, "line"));
   if (found.slices.empty() && !found.is_whole) return daemon::kExitError;
   return tell(match_entries(program, found.slices), found.is_whole, format);
 }
@@ -45,7 +45,7 @@ int print_slice_matches(const cel::Program& program, FoundSlices found, config::
 int match_cluster(const cel::Program& program, const config::Options& options) {
   auto opened = open_process(options);
   if (!opened) {
-    daemon::complain(opened.error().what);
+    daemon::print_error(opened.error().what);
     return daemon::kExitError;
   }
   daemon::HostProcess& process = **opened;
@@ -54,7 +54,7 @@ int match_cluster(const cel::Program& program, const config::Options& options) {
                         [&](const auto& done, Millis longest) { process.run_until(done, longest); },
                         options.node_name, {options.sriov_driver_name, options.exposure_driver_name});
   if (!found) {
-    daemon::complain(found.error().what);
+    daemon::print_error(found.error().what);
     return process.leave(daemon::kExitError);
   }
   return process.leave(print_slice_matches(program, std::move(*found), options.output));
@@ -63,7 +63,7 @@ int match_cluster(const cel::Program& program, const config::Options& options) {
 int match_this_host(const cel::Program& program, const config::Options& options) {
   auto process = open_host_process(options);
   if (!process) {
-    daemon::complain(process.error().what);
+    daemon::print_error(process.error().what);
     return daemon::kExitError;
   }
   const hotplug::InventoryPtr inventory =

@@ -28,10 +28,10 @@ void warn_of_shared_groups(const policy::Decision& decision) {
   for (const auto& [id, device] : decision.inputs->inventory->devices) {
     const std::string problem = policy::iommu_problem(device);
     if (problem.empty() || policy::explain(decision, id, /*rules_max=*/0).entry.empty()) continue;
-    if (++found <= kWarningsMax) daemon::complain("device " + id + " " + problem);
+    if (++found <= kWarningsMax) daemon::print_error("device " + id + " " + problem);
   }
   if (found > kWarningsMax)
-    daemon::complain(and_more(found - kWarningsMax, "device") + " with a shared IOMMU group");
+    daemon::print_error(and_more(found - kWarningsMax, "device") + " with a shared IOMMU group");
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ void warn_of_shared_groups(const policy::Decision& decision) {
 int plan(const config::Options& options) {
   auto process = open_process(options);
   if (!process) {
-    daemon::complain(process.error().what);
+    daemon::print_error(process.error().what);
     return daemon::kExitError;
   }
   auto daemon = decide_once(**process, options);

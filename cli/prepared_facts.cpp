@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "cli/local_door.h"
 #include "cli/snapshot_host.h"
+#include "cli/status_sockets.h"
 #include "daemon/prepared_page.h"
 #include "daemon/process.h"
 #include "kube/objects/json.h"
@@ -108,9 +108,9 @@ std::map<std::string, std::string> read_unknown_settings(const hotplug::Inventor
   const auto found = kubelet::OriginalSettingsFiles(path).read();
   std::map<std::string, std::string> out;
   if (!found)
-    daemon::complain("settings of devices before their pods are unknown: " + escaped(path) + ": " +
-                     found.error().what +
-                     (found.error().code == Errc::kDenied ? "; run as root, or use `sliced status`" : ""));
+    daemon::print_error("settings of devices before their pods are unknown: " + escaped(path) + ": " +
+                        found.error().what +
+                        (found.error().code == Errc::kDenied ? "; run as root, or use `sliced status`" : ""));
   for (const kubelet::OriginalSettings& one : found.value_or({})) {
     const bool is_of_boot = one.boot_id.empty() ? options.host_root == "/" : one.boot_id == inventory.boot_id;
     if (!one.is_known && is_of_boot && !inventory.boot_id.empty())
@@ -124,8 +124,8 @@ std::map<std::string, std::string> read_unknown_macs(const hotplug::Inventory& i
   const std::string path = daemon::original_macs_path(options);
   const auto found = kubelet::OriginalMacFiles(path).read();
   if (!found) {
-    daemon::complain("original MAC addresses are unknown: " + escaped(path) + ": " + found.error().what +
-                     (found.error().code == Errc::kDenied ? "; run as root, or use `sliced status`" : ""));
+    daemon::print_error("original MAC addresses are unknown: " + escaped(path) + ": " + found.error().what +
+                        (found.error().code == Errc::kDenied ? "; run as root, or use `sliced status`" : ""));
     return {};
   }
   kubelet::OriginalMacs of_boot;
@@ -151,16 +151,16 @@ PreparedFacts read_prepared(const std::string& boot_id, const config::Options& o
     auto found = text ? kubelet::decode_checkpoint(*text) : Result<kubelet::Checkpoint>(text.error());
     const bool is_denied = !found && found.error().code == Errc::kDenied;
     if (!is_there && !asked.why_not.empty())
-      daemon::complain("prepared devices are unknown: " + escaped(asked.why_not) +
-                       ", and there is no record " + escaped(path) + kUnknown + remedy(true));
+      daemon::print_error("prepared devices are unknown: " + escaped(asked.why_not) +
+                          ", and there is no record " + escaped(path) + kUnknown + remedy(true));
     else if (is_there && !found)
-      daemon::complain(
+      daemon::print_error(
           "prepared devices are unknown: " + (asked.why_not.empty() ? "" : escaped(asked.why_not) + "; ") +
           escaped(path) + ": " + found.error().what + kUnknown + remedy(is_denied));
     else if (is_there && !asked.why_not.empty())
-      daemon::complain("the prepared devices cannot be read from the daemon: " + escaped(asked.why_not) +
-                       "; its record " + escaped(path) + " counts, unless it keeps another one" +
-                       remedy(true));
+      daemon::print_error("the prepared devices cannot be read from the daemon: " + escaped(asked.why_not) +
+                          "; its record " + escaped(path) + " counts, unless it keeps another one" +
+                          remedy(true));
     if (!found || found->boot_id != boot_id) return out;
     asked.record = *std::move(found);
     asked.unrestored = read_unrestored(*asked.record, options);

@@ -7,7 +7,7 @@
 
 #include "config/options.h"
 #include "hotplug/facts.h"
-#include "hotplug/held_facts.h"
+#include "hotplug/pinned_facts.h"
 #include "policy/not_returned.h"
 
 namespace sliced::cli {

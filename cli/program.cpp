@@ -45,16 +45,16 @@ int run_program(config::Program program, std::span<const CommandWork> commands,
                 const std::vector<std::string>& arguments) {
   mallopt(M_ARENA_MAX, 1);
   mallopt(M_MMAP_THRESHOLD, 64 * 1024);
-  daemon::speak_as(program);
+  daemon::set_program_name(program);
   daemon::open_standard_files();
   const config::Loaded loaded = config::load(program, arguments, config::process_inputs());
-  for (const std::string& problem : loaded.problems) daemon::complain(problem);
+  for (const std::string& problem : loaded.problems) daemon::print_error(problem);
   if (!loaded.problems.empty()) return daemon::kExitError;
   if (loaded.wants_help) return help(loaded.options);
   for (const std::span<const CommandWork> some : {commands, common_commands()})
     for (const CommandWork& one : some)
       if (one.command == loaded.options.command) return one.work({loaded.options, arguments});
-  daemon::complain("the command has no work: a defect of this program");
+  daemon::print_error("the command has no work: a defect of this program");
   return daemon::kExitError;
 }
 

@@ -79,10 +79,10 @@ class Objects {
   }
   void wait(const bool& done, const std::string& what) {
     if (!process_.run_until([&] { return done; }, kSnapshotListMax))
-      daemon::complain(what + " is left out: no answer in time");
+      daemon::print_error(what + " is left out: no answer in time");
   }
   void say(const kube::Failure& failure, const std::string& what) {
-    if (failure.code != Errc::kNotFound) daemon::complain(what + " is left out: " + failure.what);
+    if (failure.code != Errc::kNotFound) daemon::print_error(what + " is left out: " + failure.what);
   }
   // Reads by a list, as the daemon does: it may list nodes, but not get one (config/deploy/rbac.yaml).
   void read_node() {
@@ -102,8 +102,8 @@ class Objects {
          .on_failure = [&](const kube::Failure& failure) { say(failure, "the Node"), done = true; }});
     wait(done, "the Node");
     if (is_answered && !is_found && config::has_api_server(options_.cluster))
-      daemon::complain("the Node is left out: there is none of the name " + in_quotes(options_.node_name) +
-                       " (--node-name)");
+      daemon::print_error("the Node is left out: there is none of the name " + in_quotes(options_.node_name) +
+                          " (--node-name)");
   }
   void list(kube::Scope scope) {
     const std::string what = scope.resource.plural;
@@ -138,11 +138,11 @@ class Objects {
     wait(done, what);
     if (!done) return;
     if (left_out > 0)
-      daemon::complain(std::to_string(left_out) + " " + what + " are left out: a snapshot has room for " +
-                       std::to_string(kOfAKindMax) + ", and for " + std::to_string(kOfAKindBytesMax >> 20) +
-                       " MiB of them");
+      daemon::print_error(std::to_string(left_out) + " " + what + " are left out: a snapshot has room for " +
+                          std::to_string(kOfAKindMax) + ", and for " +
+                          std::to_string(kOfAKindBytesMax >> 20) + " MiB of them");
     if (unread > 0)
-      daemon::complain(std::to_string(unread) + " " + what + " are left out: they cannot be read");
+      daemon::print_error(std::to_string(unread) + " " + what + " are left out: they cannot be read");
     // Readers must not treat devices as offered if the omitted policies may exclude them.
     if (left_out + unread > 0 && kind.kind == kube::kDeviceExposurePolicies.kind)
       out_.objects.push_back(
@@ -209,7 +209,7 @@ bool record_host(daemon::HostProcess& process, Snapshot& out) {
   hotplug::HostSource source(std::move(ports), [&](const hotplug::InventoryUpdate&) { done = true; });
   source.start();
   if (!process.run_until([&] { return done; }, kReadHostMax)) {
-    complain_of_slow_host();
+    print_slow_host();
     return false;
   }
   out.host = recorder->recording();
@@ -220,16 +220,16 @@ bool record_host(daemon::HostProcess& process, Snapshot& out) {
 
 int snapshot(const config::Options& options) {
   if (options.arguments[0] == "-" && ::isatty(STDOUT_FILENO) != 0) {
-    daemon::complain("a snapshot is not text for a terminal: name a file");
+    daemon::print_error("a snapshot is not text for a terminal: name a file");
     return daemon::kExitError;
   }
   auto process = open_process(options);
   if (!process) {
-    daemon::complain("of the host alone, without policies and slices: " + process.error().what);
+    daemon::print_error("of the host alone, without policies and slices: " + process.error().what);
     process = open_host_process(options);
   }
   if (!process) {
-    daemon::complain(process.error().what);
+    daemon::print_error(process.error().what);
     return daemon::kExitError;
   }
   Snapshot out{.version = SLICED_VERSION, .node = options.node_name, .is_raw = options.raw};
@@ -239,20 +239,21 @@ int snapshot(const config::Options& options) {
   std::string bytes = encode(out, {host_name()});
   auto read = snapshot::decode(bytes);
   if (!read && !out.objects.empty()) {
-    daemon::complain("of the host alone: with policies and slices it could not be read again: " +
-                     read.error().what);
+    daemon::print_error("of the host alone: with policies and slices it could not be read again: " +
+                        read.error().what);
     out.objects.clear();
     bytes = encode(out, {host_name()});
     read = snapshot::decode(bytes);
   }
   if (!read) {
-    daemon::complain("it could not be read again: " + read.error().what + (options.raw ? "" : "; use --raw"));
+    daemon::print_error("it could not be read again: " + read.error().what +
+                        (options.raw ? "" : "; use --raw"));
     return (*process)->leave(daemon::kExitError);
   }
   const std::string& to = options.arguments[0];
   if (to == "-") return (*process)->leave(daemon::print(bytes) ? daemon::kExitSame : daemon::kExitError);
   const auto written = write_whole(to, bytes);
-  if (!written) daemon::complain(escaped(to) + " cannot be written: " + written.error().what);
+  if (!written) daemon::print_error(escaped(to) + " cannot be written: " + written.error().what);
   return (*process)->leave(written ? daemon::kExitSame : daemon::kExitError);
 }
 

@@ -2,9 +2,9 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/local_door.h"
 #include "cli/show.h"
 #include "cli/status_page.h"
+#include "cli/status_sockets.h"
 #include "daemon/process.h"
 
 namespace sliced::cli {
@@ -16,7 +16,7 @@ constexpr int kExitNotReady = 2;
 int show_page(const FoundSockets& found, const std::string& page) {
   const auto fetched = fetch(found.sockets[0], "/" + page);
   if (!fetched) {
-    daemon::complain("status: " + fetched.error().what);
+    daemon::print_error("status: " + fetched.error().what);
     return daemon::kExitError;
   }
   if (!daemon::print(fetched->body)) return daemon::kExitError;
@@ -28,7 +28,7 @@ int show_page(const FoundSockets& found, const std::string& page) {
 int status(const config::Options& options) {
   const FoundSockets found = find_sockets(options);
   if (found.sockets.empty()) {
-    complain_of_none("status", found);
+    print_no_sockets("status", found);
     return daemon::kExitError;
   }
   if (!options.arguments.empty()) return show_page(found, options.arguments[0]);
@@ -41,10 +41,10 @@ int status(const config::Options& options) {
       if (!is_so(*report, "ready")) exit = std::max(exit, kExitNotReady);
       reports.push_back(*report);
     } else if (found.sockets.size() == 1) {
-      daemon::complain("status: " + report.error().what +
-                       "; does the daemon still run, and does it answer at all?");
+      daemon::print_error("status: " + report.error().what +
+                          "; does the daemon still run, and does it answer at all?");
     } else {
-      daemon::complain("status: " + report.error().what);
+      daemon::print_error("status: " + report.error().what);
     }
   }
   if (reports.empty()) return daemon::kExitError;

@@ -259,7 +259,7 @@ Result<Unit> validate_kind(kubectl::ClusterObjects& objects, const kube::Resourc
             validate_object(object, kCluster, drivers, report);
           },
       .on_bad = [&](const std::string& what) { report.add(kCluster, 0, true, what); },
-      .on_anew = [&] { report = before; }};
+      .on_restart = [&] { report = before; }};
   auto listed = objects.list(kind, "", handlers);
   if (!listed && listed.error().code == Errc::kDenied && kind.namespaced) {
     report = before;

@@ -3,8 +3,8 @@
 
 #include "cli/commands.h"
 #include "cli/recorded_process.h"
+#include "daemon/configured_signals.h"
 #include "daemon/host_process.h"
-#include "daemon/signs.h"
 #include "reactor/base/duration.h"
 #include "reactor/signal.h"
 
@@ -23,7 +23,7 @@ int wait_for_config(const config::Options& options) {
   if (by.how == How::kNothing) by.how = How::kAnnotation;
   auto opened = by.how == How::kFile ? open_host_process(options) : open_process(options);
   if (!opened) {
-    daemon::complain(opened.error().what);
+    daemon::print_error(opened.error().what);
     return daemon::kExitError;
   }
   daemon::HostProcess& process = **opened;
@@ -33,11 +33,11 @@ int wait_for_config(const config::Options& options) {
     process.loop.stop();
   };
   {
-    std::unique_ptr<configured::Sign> sign;
-    sign = daemon::make_sign(process, options, by, /*is_daemon=*/false, [&] {
+    std::unique_ptr<configured::ConfiguredSignal> sign;
+    sign = daemon::make_configured_signal(process, options, by, /*is_daemon=*/false, [&] {
       if (sign->is_seen()) return end(daemon::kExitSame);
       if (!sign->given_up().empty()) {
-        daemon::complain("wait-for-config: " + sign->given_up());
+        daemon::print_error("wait-for-config: " + sign->given_up());
         end(daemon::kExitError);
       }
     });
@@ -50,8 +50,8 @@ int wait_for_config(const config::Options& options) {
     reactor::Ticket late;
     if (options.wait_timeout > Millis{0})
       late = process.loop.scheduler().after(options.wait_timeout, [&] {
-        daemon::complain("wait-for-config: not configured within " + format_duration(options.wait_timeout) +
-                         ": " + sign->awaited());
+        daemon::print_error("wait-for-config: not configured within " +
+                            format_duration(options.wait_timeout) + ": " + sign->awaited());
         end(kExitTimeout);
       });
     sign->start();

@@ -26,7 +26,7 @@ int with_snapshot(const config::Options& options, int (*work)(const config::Opti
     return work(options);
   auto read = read_snapshot(options.host_root);
   if (!read) {
-    daemon::complain("--host " + options.host_root + ": " + read.error().what);
+    daemon::print_error("--host " + options.host_root + ": " + read.error().what);
     return daemon::kExitError;
   }
   config::Options its = options;

@@ -72,7 +72,7 @@ class Withdrawal {
     if (!item.value) return publishers::unread_slice(item.id.name, item.uid, item.resource_version);
     if (publishers::is_ours(*item.value, driver_, node_)) return *item.value;
     if (left_alone_.insert(item.id.name).second)
-      daemon::complain("not deleted, created by another program: " + item.id.name);
+      daemon::print_error("not deleted, created by another program: " + item.id.name);
     return std::nullopt;
   }
 
@@ -110,15 +110,15 @@ std::optional<size_t> delete_all(daemon::Process& process, const config::Options
   };
   if (!process.run_until(is_over, time) || sriov.is_hopeless() || exposure.is_hopeless()) {
     const Withdrawal& left = sriov.done() ? exposure : sriov;
-    daemon::complain((left.listed() ? "slices are left: " : "own slices could not be listed: ") +
-                     left.problem());
+    daemon::print_error((left.listed() ? "slices are left: " : "own slices could not be listed: ") +
+                        left.problem());
     return std::nullopt;
   }
   const size_t deleted = sriov.deleted() + exposure.deleted();
   if (deleted > 0) return deleted;
   for (const Withdrawal* withdrawal : {&sriov, &exposure})
     for (const std::string& slice : withdrawal->terminating())
-      daemon::complain("empty, and kept by a finalizer: " + slice);
+      daemon::print_error("empty, and kept by a finalizer: " + slice);
   return 0;
 }
 
@@ -139,8 +139,8 @@ void delete_lease(daemon::Process& process, const config::Options& options) {
                                             }});
   process.run_until([&] { return is_answered; }, kLeaseMax);
   if (!problem.empty())
-    daemon::complain("Lease " + options.namespace_ + "/" + name +
-                     " is left, and the node will be reported as silent: " + problem);
+    daemon::print_error("Lease " + options.namespace_ + "/" + name +
+                        " is left, and the node will be reported as silent: " + problem);
 }
 
 // Repeats until a list shows none, because a proxy may answer a delete in the server's place.
@@ -158,7 +158,7 @@ bool withdraw_all(daemon::Process& process, const config::Options& options) {
              true;
     withdrawn = std::max(withdrawn, *deleted);
   }
-  daemon::complain("slices are left: the server reports them as deleted and still lists them");
+  daemon::print_error("slices are left: the server reports them as deleted and still lists them");
   return false;
 }
 
@@ -167,12 +167,12 @@ bool withdraw_all(daemon::Process& process, const config::Options& options) {
 int withdraw(const config::Options& options) {
   const auto lock_directory = daemon::NodeLocks::prepare(options);
   if (!lock_directory) {
-    daemon::complain(lock_directory.error().what);
+    daemon::print_error(lock_directory.error().what);
     return daemon::kExitError;
   }
   auto opened = daemon::Process::open(options);
   if (!opened) {
-    daemon::complain(opened.error().what);
+    daemon::print_error(opened.error().what);
     return daemon::kExitError;
   }
   daemon::Process& process = **opened;
@@ -180,8 +180,8 @@ int withdraw(const config::Options& options) {
   daemon::NodeLocks locks(process, options, *lock_directory);
   locks.acquire([&] { held = true; });
   if (!process.run_until([&] { return held; }, kLockMax)) {
-    daemon::complain("a daemon for node " + options.node_name +
-                     " is running here and would publish again; stop it first");
+    daemon::print_error("a daemon for node " + options.node_name +
+                        " is running here and would publish again; stop it first");
     return process.leave(daemon::kExitError);
   }
   if (!withdraw_all(process, options)) return process.leave(daemon::kExitError);

@@ -110,7 +110,7 @@ enum class NumaNodeAttribute { kScalar, kList };
 /// additionally compatibility groups.
 enum class ExclusionForm { kCounters, kCompatibilityGroups };
 
-/// The signal that the hardware of this node is configured (watchers/configured/sign.h). kNothing: no signal.
+/// The signal that the hardware of this node is configured (watchers/configured/signal.h). kNothing: no signal.
 struct ConfiguredBy {
   enum class How { kNothing, kAnnotation, kFile, kNodeState };
   How how = How::kNothing;

@@ -21,13 +21,13 @@ void AdminMacs::take(std::vector<policy::MissingMac> missing, const hotplug::Inv
 }
 
 void AdminMacs::begin_next() {
-  while (!due_.empty() && (hung_.contains(due_.front().pf) || handlers_.is_taken(due_.front().vf)))
+  while (!due_.empty() && (hung_.contains(due_.front().pf) || handlers_.is_in_use(due_.front().vf)))
     due_.pop_front();
   if (due_.empty()) return;
   const policy::MissingMac what = std::move(due_.front());
   due_.pop_front();
   attempts_.begin(what.vf, ports_.scheduler.now());
-  auto outcome = std::make_shared<Result<policy::MacOutcome>>(policy::MacOutcome::kNotSo);
+  auto outcome = std::make_shared<Result<policy::MacOutcome>>(policy::MacOutcome::kFactsChanged);
   job_ = ports_.executor.run(
       [outcome, set = ports_.set, what] { *outcome = set(what); }, kSetMax,
       [this, outcome, what](bool finished) {
@@ -44,7 +44,7 @@ void AdminMacs::begin_next() {
 void AdminMacs::end(const policy::MissingMac& what, const Result<policy::MacOutcome>& outcome) {
   if (!outcome) {
     fail(what, outcome.error());
-  } else if (*outcome == policy::MacOutcome::kNotSo) {
+  } else if (*outcome == policy::MacOutcome::kFactsChanged) {
     attempts_.forget(what.vf);
   } else {
     attempts_.has(what.vf);

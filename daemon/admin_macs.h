@@ -45,7 +45,7 @@ class AdminMacs {
 
   struct Handlers {
     /// Returns whether the VF is in use; called right before each write.
-    std::function<bool(const std::string& vf)> is_taken;
+    std::function<bool(const std::string& vf)> is_in_use;
     /// A PF's settings were changed, which its driver may not report.
     std::function<void(const hotplug::PciAddress& pf)> on_set;
     /// An address that was not due at the last take() is due. The owner must call take() again.

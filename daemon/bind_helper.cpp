@@ -28,18 +28,18 @@ std::vector<std::string> bind_helper_program(const config::Options& options) {
 
 int bind_helper(const std::vector<std::string>& arguments) {
   if (arguments.size() < 2 || !ends_with(arguments[0])) {
-    complain("bind-helper: is run by the daemon alone");
+    print_error("bind-helper: is run by the daemon alone");
     return kExitError;
   }
   const std::string& root = arguments[1];
   const auto order = kubelet::decode_order({arguments.begin() + 2, arguments.end()});
   if (!order) {
-    complain("bind-helper: " + order.error().what);
+    print_error("bind-helper: " + order.error().what);
     return kExitError;
   }
   auto view = hotplug::open_host_view(root);
   if (!view) {
-    complain("bind-helper: " + view.error().what);
+    print_error("bind-helper: " + view.error().what);
     return kExitError;
   }
   std::shared_ptr<const hotplug::HostView> host = *std::move(view);

@@ -34,12 +34,12 @@ bool names(const Json& result, const char* field, const std::string& condition) 
                      [&](const Json& one) { return one.string() != nullptr && *one.string() == condition; });
 }
 
-bool is_of(const Json& status, const AllocatedDevice& device) {
+bool is_of(const Json& status, const BindingDevice& device) {
   return status.text("driver") == device.driver && status.text("pool") == device.pool &&
          status.text("device") == device.device && status.text("shareID") == device.share_id;
 }
 
-void read_conditions(const Json& claim, AllocatedDevice& device) {
+void read_conditions(const Json& claim, BindingDevice& device) {
   for (const Json& status : array_of(claim.find({"status", "devices"}))) {
     if (!is_of(status, device)) continue;
     for (const Json& one : array_of(status.find("conditions"))) {
@@ -52,16 +52,17 @@ void read_conditions(const Json& claim, AllocatedDevice& device) {
   }
 }
 
-void set(AllocatedDevice& device, const std::string& type, ClaimCondition condition, const std::string& now) {
+void set(BindingDevice& device, const std::string& type, ClaimCondition condition, const std::string& now) {
   const auto was = device.conditions.find(type);
   const bool is_same = was != device.conditions.end() && was->second.is_true == condition.is_true;
   condition.since = is_same ? was->second.since : now;
   device.conditions[type] = std::move(condition);
 }
 
-void say(AllocatedDevice& device, const DeviceWord& word, const std::string& now) {
+void say(BindingDevice& device, const BindingReadiness& word, const std::string& now) {
   const std::string why = word.why.substr(0, kMessageBytesMax);
-  const bool is_ready = word.is == DeviceWord::Is::kReady, is_lost = word.is == DeviceWord::Is::kLost;
+  const bool is_ready = word.is == BindingReadiness::Is::kReady,
+             is_lost = word.is == BindingReadiness::Is::kLost;
   set(device, policy::ready_condition(device.driver),
       {is_ready, "",
        is_ready  ? "Ready"
@@ -83,18 +84,18 @@ Json encode(const std::string& type, const ClaimCondition& condition) {
 
 }  // namespace
 
-AllocatedClaim decode_allocated(const Json& claim, const std::set<std::string>& drivers) {
-  AllocatedClaim out;
+BindingClaim decode_binding_claim(const Json& claim, const std::set<std::string>& drivers) {
+  BindingClaim out;
   const Json* metadata = claim.find("metadata");
   if (metadata == nullptr) return out;
   out.namespace_ = metadata->text("namespace");
   out.name = metadata->text("name");
   out.uid = metadata->text("uid");
   for (const Json& result : array_of(claim.find({"status", "allocation", "devices", "results"}))) {
-    AllocatedDevice device{.driver = std::string(result.text("driver")),
-                           .pool = std::string(result.text("pool")),
-                           .device = std::string(result.text("device")),
-                           .share_id = std::string(result.text("shareID"))};
+    BindingDevice device{.driver = std::string(result.text("driver")),
+                         .pool = std::string(result.text("pool")),
+                         .device = std::string(result.text("device")),
+                         .share_id = std::string(result.text("shareID"))};
     if (!drivers.contains(device.driver) ||
         !names(result, "bindingConditions", policy::ready_condition(device.driver)))
       continue;
@@ -104,13 +105,13 @@ AllocatedClaim decode_allocated(const Json& claim, const std::set<std::string>& 
   return out;
 }
 
-std::optional<AllocatedClaim> with_conditions(const AllocatedClaim& claim, const std::string& driver,
-                                              const JudgeDevice& judge, const std::string& now) {
-  AllocatedClaim out{claim.namespace_, claim.name, claim.uid, {}};
+std::optional<BindingClaim> with_conditions(const BindingClaim& claim, const std::string& driver,
+                                            const JudgeDevice& judge, const std::string& now) {
+  BindingClaim out{claim.namespace_, claim.name, claim.uid, {}};
   bool is_other = false;
-  for (const AllocatedDevice& device : claim.devices) {
+  for (const BindingDevice& device : claim.devices) {
     if (device.driver != driver) continue;
-    AllocatedDevice& written = out.devices.emplace_back(device);
+    BindingDevice& written = out.devices.emplace_back(device);
     if (const auto judged = judge(device)) say(written, *judged, now);
     // A server-side apply removes the fields that it omits and this manager owned.
     is_other |= written != device;
@@ -120,9 +121,9 @@ std::optional<AllocatedClaim> with_conditions(const AllocatedClaim& claim, const
   return out;
 }
 
-std::string encode_conditions(const AllocatedClaim& claim) {
+std::string encode_conditions(const BindingClaim& claim) {
   Json::Array devices;
-  for (const AllocatedDevice& device : claim.devices) {
+  for (const BindingDevice& device : claim.devices) {
     Json::Array conditions;
     for (const auto& [type, condition] : device.conditions) conditions.push_back(encode(type, condition));
     Json entry = kube::encode_status_device(device.driver, device.pool, device.device, device.share_id);
@@ -132,13 +133,13 @@ std::string encode_conditions(const AllocatedClaim& claim) {
   return kube::encode_claim_devices(claim.namespace_, claim.name, claim.uid, std::move(devices));
 }
 
-BindingConditions::BindingConditions(Surroundings around) : around_(std::move(around)) {}
+BindingConditions::BindingConditions(Dependencies deps) : deps_(std::move(deps)) {}
 
 void BindingConditions::start() {
   if (watch_) return;
   watchers::ObjectSink& sink = *this;
   watch_ = std::make_unique<watchers::ListWatch>(
-      around_.ports, kube::Scope{kube::kResourceClaims, "", "", false}, sink, kLimits);
+      deps_.ports, kube::Scope{kube::kResourceClaims, "", "", false}, sink, kLimits);
   watch_->start();
 }
 
@@ -146,21 +147,20 @@ void BindingConditions::look() {
   for (const auto& [id, claim] : claims_) look_at(id);
 }
 
-std::optional<AllocatedClaim> BindingConditions::wanted(const Key& key) const {
+std::optional<BindingClaim> BindingConditions::wanted(const Key& key) const {
   const auto at = claims_.find(key.first);
-  if (at == claims_.end() || around_.is_prepared(key.second, at->second.uid)) return std::nullopt;
+  if (at == claims_.end() || deps_.is_prepared(key.second, at->second.uid)) return std::nullopt;
   // A claim was just read or watched, so the server's clock is known.
-  const auto now = around_.ports.cluster.server_time();
+  const auto now = deps_.ports.cluster.server_time();
   if (!now) return std::nullopt;
-  return with_conditions(at->second, key.second, around_.judge, kube::encode_api_time(*now));
+  return with_conditions(at->second, key.second, deps_.judge, kube::encode_api_time(*now));
 }
 
 void BindingConditions::look_at(const Id& id) {
-  for (const std::string& driver : around_.drivers) {
+  for (const std::string& driver : deps_.drivers) {
     const Key key{id, driver};
     if (wanted(key))
-      due_.try_emplace(key, around_.ports.scheduler.now(),
-                       reactor::Backoff(around_.ports.random, kWriteAgain));
+      due_.try_emplace(key, deps_.ports.scheduler.now(), reactor::Backoff(deps_.ports.random, kWriteAgain));
     else if (writing_ != key)
       due_.erase(key);
   }
@@ -171,14 +171,14 @@ void BindingConditions::arm() {
   if (writing_ || due_.empty()) return;
   const auto first = std::min_element(due_.begin(), due_.end(),
                                       [](const auto& a, const auto& b) { return a.second.at < b.second.at; });
-  const TimePoint now = around_.ports.scheduler.now();
+  const TimePoint now = deps_.ports.scheduler.now();
   const Millis wait =
       first->second.at <= now ? Millis{0} : std::chrono::duration_cast<Millis>(first->second.at - now);
-  next_ = around_.ports.scheduler.after(wait, [this] { write_next(); });
+  next_ = deps_.ports.scheduler.after(wait, [this] { write_next(); });
 }
 
 void BindingConditions::write_next() {
-  const TimePoint now = around_.ports.scheduler.now();
+  const TimePoint now = deps_.ports.scheduler.now();
   for (auto at = due_.begin(); at != due_.end() && !writing_;) {
     if (at->second.at > now) {
       ++at;
@@ -191,7 +191,7 @@ void BindingConditions::write_next() {
       continue;
     }
     writing_ = key;
-    call_ = around_.ports.cluster.write(
+    call_ = deps_.ports.cluster.write(
         {.verb = kube::Verb::kApply,
          .resource = kube::kResourceClaims,
          .namespace_ = claim->namespace_,
@@ -207,13 +207,13 @@ void BindingConditions::write_next() {
 
 // The sent conditions count as stored: a server that drops them would otherwise get endless writes. The watch
 // reports other changes.
-void BindingConditions::on_written(const Key& key, const AllocatedClaim& sent) {
+void BindingConditions::on_written(const Key& key, const BindingClaim& sent) {
   last_problem_.forget();
   writing_.reset();
   due_.erase(key);
   if (const auto at = claims_.find(key.first); at != claims_.end() && at->second.uid == sent.uid)
-    for (AllocatedDevice& device : at->second.devices)
-      for (const AllocatedDevice& written : sent.devices)
+    for (BindingDevice& device : at->second.devices)
+      for (const BindingDevice& written : sent.devices)
         if (std::tie(device.driver, device.pool, device.device, device.share_id) ==
             std::tie(written.driver, written.pool, written.device, written.share_id))
           device.conditions = written.conditions;
@@ -223,16 +223,16 @@ void BindingConditions::on_written(const Key& key, const AllocatedClaim& sent) {
 void BindingConditions::on_failure(const Key& key, const kube::Failure& failure) {
   writing_.reset();
   if (!kube::is_claim_gone(failure) && last_problem_.is_new(failure.what))
-    around_.ports.log.warning("binding condition not written: pods with the claim are not bound",
-                              {{"claim", key.first.first + "/" + key.first.second},
-                               {"problem", failure.what},
-                               {"remedy", kube::remedy_for_claim_write(failure)}});
+    deps_.ports.log.warning("binding condition not written: pods with the claim are not bound",
+                            {{"claim", key.first.first + "/" + key.first.second},
+                             {"problem", failure.what},
+                             {"remedy", kube::remedy_for_claim_write(failure)}});
   if (kube::is_claim_write_final(failure)) {
     due_.erase(key);
   } else {
     Due& due = due_.at(key);
-    due.at = around_.ports.scheduler.now() + std::max(due.backoff.next(around_.ports.scheduler.now()),
-                                                      failure.retry_after.value_or(Millis{0}));
+    due.at = deps_.ports.scheduler.now() +
+             std::max(due.backoff.next(deps_.ports.scheduler.now()), failure.retry_after.value_or(Millis{0}));
   }
   arm();
 }
@@ -243,7 +243,7 @@ void BindingConditions::put(Claims& claims, const watchers::ObjectHead& head, st
   if (object.find("\"bindingConditions\"") == std::string_view::npos) return;
   const auto claim = kube::decode_json(object);
   if (!claim) return;
-  AllocatedClaim decoded = decode_allocated(*claim, around_.drivers);
+  BindingClaim decoded = decode_binding_claim(*claim, deps_.drivers);
   if (!decoded.devices.empty()) claims.insert_or_assign(id, std::move(decoded));
 }
 

@@ -38,23 +38,23 @@ struct ClaimCondition {
 };
 
 /// An allocated device with binding conditions.
-struct AllocatedDevice {
+struct BindingDevice {
   std::string driver, pool, device, share_id;
   std::map<std::string, ClaimCondition> conditions;  // of the types of our driver; absent: not set yet
-  bool operator==(const AllocatedDevice&) const = default;
+  bool operator==(const BindingDevice&) const = default;
 };
 
-struct AllocatedClaim {
+struct BindingClaim {
   std::string namespace_, name, uid;
-  std::vector<AllocatedDevice> devices;  // of our drivers, with binding conditions
-  bool operator==(const AllocatedClaim&) const = default;
+  std::vector<BindingDevice> devices;  // of our drivers, with binding conditions
+  bool operator==(const BindingClaim&) const = default;
 };
 /// Reads the devices of these drivers whose allocation has our binding conditions. Pure; values of a wrong
 /// form are ignored.
-AllocatedClaim decode_allocated(const kube::Json& claim, const std::set<std::string>& drivers);
+BindingClaim decode_binding_claim(const kube::Json& claim, const std::set<std::string>& drivers);
 
 /// Whether the pod that has the device may be bound.
-struct DeviceWord {
+struct BindingReadiness {
   enum class Is : uint8_t {
     kReady,    // the pod may be bound
     kWaiting,  // not yet
@@ -64,14 +64,14 @@ struct DeviceWord {
   std::string why;  // "": it is ready
 };
 /// Returns nullopt if the device is another node's, or nothing is known yet: no condition is written.
-using JudgeDevice = std::function<std::optional<DeviceWord>(const AllocatedDevice& device)>;
+using JudgeDevice = std::function<std::optional<BindingReadiness>(const BindingDevice& device)>;
 
 /// Returns the claim with the devices of one driver and the conditions that they must have; nullopt if they
 /// have them. now: RFC 3339.
-std::optional<AllocatedClaim> with_conditions(const AllocatedClaim& claim, const std::string& driver,
-                                              const JudgeDevice& judge, const std::string& now);
+std::optional<BindingClaim> with_conditions(const BindingClaim& claim, const std::string& driver,
+                                            const JudgeDevice& judge, const std::string& now);
 /// Returns the object to apply to the subresource `status`.
-std::string encode_conditions(const AllocatedClaim& claim);
+std::string encode_conditions(const BindingClaim& claim);
 
 /// Log: the reason why conditions are not written, once while it lasts.
 /// Waits: a failed write is repeated after 0.5 s to 30 s, doubling; a refused one at the next look(), or
@@ -80,7 +80,7 @@ std::string encode_conditions(const AllocatedClaim& claim);
 /// Permissions: list and watch of resourceclaims, and those of kubelet::ClaimStatus.
 class BindingConditions final : private watchers::ObjectSink {
  public:
-  struct Surroundings {
+  struct Dependencies {
     kube::ClusterPorts ports;
     std::set<std::string> drivers;
     JudgeDevice judge;
@@ -88,7 +88,7 @@ class BindingConditions final : private watchers::ObjectSink {
     /// written again.
     std::function<bool(const std::string& driver, const std::string& uid)> is_prepared;
   };
-  explicit BindingConditions(Surroundings around);
+  explicit BindingConditions(Dependencies deps);
 
   /// Begins the watch. Later calls have no effect.
   void start();
@@ -101,7 +101,7 @@ class BindingConditions final : private watchers::ObjectSink {
  private:
   using Id = std::pair<std::string, std::string>;  // namespace, name
   using Key = std::pair<Id, std::string>;          // and the driver
-  using Claims = std::map<Id, AllocatedClaim>;
+  using Claims = std::map<Id, BindingClaim>;
   struct Due {
     TimePoint at{};
     reactor::Backoff backoff;
@@ -120,14 +120,14 @@ class BindingConditions final : private watchers::ObjectSink {
   void sync_state_changed(const watchers::SyncState&) override {}
 
   void put(Claims& claims, const watchers::ObjectHead& head, std::string_view object) const;
-  std::optional<AllocatedClaim> wanted(const Key& key) const;
+  std::optional<BindingClaim> wanted(const Key& key) const;
   void look_at(const Id& id);
   void arm();
   void write_next();
-  void on_written(const Key& key, const AllocatedClaim& sent);
+  void on_written(const Key& key, const BindingClaim& sent);
   void on_failure(const Key& key, const kube::Failure& failure);
 
-  const Surroundings around_;
+  const Dependencies deps_;
   Claims claims_, collected_;
   std::map<Key, Due> due_;
   std::optional<Key> writing_;

@@ -32,11 +32,11 @@ ClusterSources::ClusterSources(kube::ClusterPorts ports, const Scope& scope, Clu
       is_directory_(scope.is_directory),
       sources_(make_sources(ports, scope)),
       schemas_(ports.cluster, ports.log, schemas_of(scope.policies)),
-      reach_(ports.scheduler, ports.random, watched(),
-             [this](const Reach::Change& change) { events_.on_reach(change); }) {}
+      connectivity_(ports.scheduler, ports.random, watched(),
+                    [this](const Connectivity::Change& change) { events_.on_connectivity_change(change); }) {}
 
 void ClusterSources::on_sync_state() {
-  reach_.note();
+  connectivity_.note();
   events_.on_sync_state();
 }
 
@@ -103,7 +103,7 @@ std::vector<std::string> ClusterSources::described(Wanted wanted) const {
   return out;
 }
 
-std::vector<std::string> ClusterSources::silent() const {
+std::vector<std::string> ClusterSources::unsynced_sources() const {
   return described([](const SyncState&) { return true; });
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // The daemon's sources in the cluster: its own Node, the policies, and the slices that each driver has
-// published for the node. Creates and watches them; Reach (reach.h) handles outages. Ownership: cluster,
+// published for the node. Creates and watches them; Connectivity (connectivity.h) handles outages. Ownership: cluster,
 // scheduler and log outlive this object. Its destruction ends all watches.
 #include <array>
 #include <cstdint>
@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "daemon/connectivity.h"
 #include "daemon/policy_book.h"
-#include "daemon/reach.h"
 #include "daemon/schema_check.h"
 #include "watchers/node_watcher.h"
 #include "watchers/policy_watcher.h"
@@ -36,7 +36,7 @@ class ClusterEvents {
   virtual bool keeps_missing(const kube::Resource& kind, const std::vector<watchers::ObjectId>& missing) = 0;
   /// The sync state of a source has changed.
   virtual void on_sync_state() = 0;
-  virtual void on_reach(const Reach::Change& change) = 0;
+  virtual void on_connectivity_change(const Connectivity::Change& change) = 0;
 
  protected:
   ~ClusterEvents() = default;
@@ -69,11 +69,11 @@ class ClusterSources {
   void start();
   /// Returns whether writing is allowed: there is no outage, and every source has answered since the last
   /// one.
-  bool may_write() const { return reach_.may_write(); }
+  bool may_write() const { return connectivity_.may_write(); }
   /// Returns the sources that have not synced yet, with the reason: "policies: denied: list
   /// sriovresourcepolicies: ...". Sources of slices come last.
-  std::vector<std::string> silent() const;
-  /// Returns the subset of silent() that does not change by waiting: kinds that the API server does not have,
+  std::vector<std::string> unsynced_sources() const;
+  /// Returns the subset of unsynced_sources() that does not change by waiting: kinds that the API server does not have,
   /// denied requests, a directory that cannot be read.
   std::vector<std::string> missing() const;
   /// Calls say for each source.
@@ -110,7 +110,7 @@ class ClusterSources {
   std::vector<Named> sources_;  // the Node's first
   SchemaCheck schemas_;
   // Declared last, so that it is destroyed first: it holds pointers to the sources.
-  Reach reach_;
+  Connectivity connectivity_;
 };
 
 }  // namespace sliced::daemon

@@ -18,7 +18,7 @@ thread_local std::string* captured = nullptr;
 
 }  // namespace
 
-void speak_as(config::Program program) { speaker = program; }
+void set_program_name(config::Program program) { speaker = program; }
 
 void open_standard_files() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
@@ -32,11 +32,11 @@ bool print(std::string_view text) {
     return true;
   // The reader has closed the pipe after reading enough: `| head`.
   if (errno == EPIPE) return true;
-  complain("standard output cannot be written");
+  print_error("standard output cannot be written");
   return false;
 }
 
-void complain(std::string_view text) {
+void print_error(std::string_view text) {
   constexpr size_t kLineMax = 16u << 10;
   std::string out = captured != nullptr ? "" : std::string(config::info_of(speaker).name) + ": ";
   for (const std::string_view line : split(text, '\n')) out += printable(line, kLineMax) + "\n";
@@ -46,7 +46,7 @@ void complain(std::string_view text) {
     std::fputs(out.c_str(), stderr);
 }
 
-CapturedComplaints::CapturedComplaints() { captured = &text_; }
-CapturedComplaints::~CapturedComplaints() { captured = nullptr; }
+CapturedErrors::CapturedErrors() { captured = &text_; }
+CapturedErrors::~CapturedErrors() { captured = nullptr; }
 
 }  // namespace sliced::daemon

@@ -17,9 +17,9 @@ inline constexpr int kExitNone = 2;     // match: valid answer, no match
 inline constexpr int kExitDrift = 2;    // drift: a field differs
 inline constexpr int kExitUnsure = 3;   // why: an uncertain answer
 
-/// Sets the program's name for complain(); the default is that of Program::kNode. Called once, before threads
+/// Sets the program's name for print_error(); the default is that of Program::kNode. Called once, before threads
 /// start.
-void speak_as(config::Program program);
+void set_program_name(config::Program program);
 
 /// Opens /dev/null for standard files that the parent process has closed, so that no other file or connection
 /// gets their numbers. Printing to them then fails. Called before anything else is opened.
@@ -29,16 +29,16 @@ void open_standard_files();
 /// command that prints more ends with kExitError.
 bool print(std::string_view text);
 /// Writes one or several lines to stderr, after the name of the program and ": ". Escapes control characters.
-void complain(std::string_view text);
+void print_error(std::string_view text);
 
-/// While it exists, complain() on its thread appends lines here, without the program's name, instead of
+/// While it exists, print_error() on its thread appends lines here, without the program's name, instead of
 /// writing them: for a command that is run within another one. One per thread at a time.
-class CapturedComplaints {
+class CapturedErrors {
  public:
-  CapturedComplaints();
-  ~CapturedComplaints();
-  CapturedComplaints(const CapturedComplaints&) = delete;
-  CapturedComplaints& operator=(const CapturedComplaints&) = delete;
+  CapturedErrors();
+  ~CapturedErrors();
+  CapturedErrors(const CapturedErrors&) = delete;
+  CapturedErrors& operator=(const CapturedErrors&) = delete;
   const std::string& text() const { return text_; }
 
  private:

@@ -55,31 +55,31 @@ Daemon::Daemon(DaemonPorts ports, config::Options options)
       state_{.node = OwnNode(log_, options_)},
       problems_(log_),
       decider_({scheduler_, executor_, log_, ports.random}, *this),
-      abilities_({ports.cluster, scheduler_, log_, ports.random}, options_.sriov_driver_name,
-                 options_.node_name, options_.scheduler_version,
-                 [this] { mark("API server features changed"); }),
-      charges_(
+      server_features_({ports.cluster, scheduler_, log_, ports.random}, options_.sriov_driver_name,
+                       options_.node_name, options_.scheduler_version,
+                       [this] { mark("API server features changed"); }),
+      reservations_(
           {ports.cluster, scheduler_, log_, ports.random},
           {options_.sriov_driver_name, options_.exposure_driver_name, options_.node_name},
           [this] {
             const std::string why = std::exchange(awaits_claims_for_, "");
             decide_before_writing((why.empty() ? "" : why + "; ") + "the ResourceClaims were read");
           },
-          [this] { offers_[kExposure].publisher().hold(false); }),
-      offers_{
+          [this] { publishers_[kExposure].publisher().hold(false); }),
+      publishers_{
           PoolPublisher({ports.cluster, scheduler_, log_, ports.random}, options_.sriov_driver_name, *this),
           PoolPublisher({ports.cluster, scheduler_, log_, ports.random}, options_.exposure_driver_name,
                         *this)},
-      settling_(scheduler_, options_.settle, options_.settle_max, [this] { mark("host has settled"); }),
-      held_(scheduler_, [this](const auto& update) { on_inventory(update); }),
+      quiet_windows_(scheduler_, options_.settle, options_.settle_max, [this] { mark("host has settled"); }),
+      pinned_host_(scheduler_, [this](const auto& update) { on_inventory(update); }),
       host_(std::move(ports.host), [this](const auto& update) { on_host(update); }),
       sources_({ports.cluster, scheduler_, log_, ports.random}, scope(), *this),
       node_states_({ports.cluster, scheduler_, log_, ports.random},
                    {options_.node_state_namespace, options_.node_name, ignored_of(options_)},
                    std::move(ports.boot),
                    [this](std::string why) {
-                     look_at_readiness();
-                     look_at_sign();
+                     update_readiness();
+                     update_unconfigured();
                      mark(std::move(why));
                    }),
       admin_macs_(make_admin_macs(std::move(ports.set_missing_mac))) {
@@ -95,7 +95,7 @@ std::unique_ptr<AdminMacs> Daemon::make_admin_macs(SetMissingMac set) {
   }
   return std::make_unique<AdminMacs>(
       AdminMacPorts{scheduler_, executor_, log_, std::move(set)},
-      AdminMacs::Handlers{.is_taken = [this](const std::string& vf) { return held_.is_held(vf); },
+      AdminMacs::Handlers{.is_in_use = [this](const std::string& vf) { return pinned_host_.is_pinned(vf); },
                           .on_set = [this](const auto& pf) { host_.read_again(pf, "a MAC address was set"); },
                           .on_due = [this] { set_missing_macs(); }});
 }
@@ -140,15 +140,15 @@ void Daemon::withhold(policy::NotReturnedDevices not_returned) {
 }
 
 void Daemon::apply_permission() {
-  charges_.permit(may_write());
-  for (PoolPublisher& offer : offers_)
+  reservations_.permit(may_write());
+  for (PoolPublisher& offer : publishers_)
     offer.publisher().permit(may_write() && !others_.contains(offer.driver()));
 }
 
 void Daemon::reload(const config::Options& options) {
   if (options.readiness != options_.readiness) mark("reload");
   options_ = options;
-  settling_.set_windows(options_.settle, options_.settle_max);
+  quiet_windows_.set_windows(options_.settle, options_.settle_max);
   host_.set_poll_interval_max(options_.readiness_poll);
   arm_sync();
   host_.rescan("reload");
@@ -158,7 +158,7 @@ void Daemon::arm_sync() {
   sync_ticket_ = scheduler_.after(options_.sync_interval, [this] {
     // The reason of a refusal may have ended, so entries are retried once per interval.
     bool is_any = false;
-    for (PoolPublisher& offer : offers_) is_any |= offer.empty_quarantine();
+    for (PoolPublisher& offer : publishers_) is_any |= offer.empty_quarantine();
     if (is_any) mark("refused devices are tried again");
     host_.rescan("sync timer");
     arm_sync();
@@ -168,15 +168,15 @@ void Daemon::arm_sync() {
 // ---- events
 
 void Daemon::on_host(const hotplug::InventoryUpdate& update) {
-  held_.take(update);
+  pinned_host_.take(update);
   set_missing_macs();
 }
 
 void Daemon::on_inventory(const hotplug::InventoryUpdate& update) {
   // The first publication is complete, so earlier changes need not settle.
-  settling_.note(update, state_.decision && !offers_[kSriov].is_put_off());
-  look_at_readiness();
-  look_at_sign();
+  quiet_windows_.note(update, state_.decision && !publishers_[kSriov].is_deferred());
+  update_readiness();
+  update_unconfigured();
   if (state_.decision)
     log_.debug("host changed", {{"why", update.why},
                                 {"added", update.added.size()},
@@ -191,13 +191,13 @@ void Daemon::on_inventory(const hotplug::InventoryUpdate& update) {
 bool Daemon::is_decided_already(const hotplug::InventoryUpdate& update) {
   return state_.decision && decider_.idle() && !update.relisted &&
          hotplug::is_confirmation(*state_.decision->inputs->inventory, *update.now) &&
-         !charges_.confirm_gone(update.now);
+         !reservations_.confirm_gone(update.now);
 }
 
 void Daemon::on_node(const OwnNode::Event& event) {
   const bool has_changed = state_.node.apply(event);
   if (!state_.node.is_there())
-    for (PoolPublisher& offer : offers_) offer.on_node_deleted();
+    for (PoolPublisher& offer : publishers_) offer.on_node_deleted();
   if (has_changed)
     hold_writes("node changed");
   else if (!state_.decision)
@@ -234,39 +234,39 @@ void Daemon::on_sync_state() {
 
 void Daemon::on_slices(size_t driver, const PoolPublisher::Event& event) {
   const bool is_list = std::holds_alternative<Relisted<PoolPublisher::Item>>(event);
-  const auto met = offers_[driver].apply(event);
-  if (!offers_[driver].publisher().observed().empty()) offers_[driver].publisher().hold(false);
-  if (is_list) abilities_.server_may_have_changed();
-  for (const kube::ResourceSlice* slice : met) meet(*slice);
+  const auto met = publishers_[driver].apply(event);
+  if (!publishers_[driver].publisher().observed().empty()) publishers_[driver].publisher().hold(false);
+  if (is_list) server_features_.server_may_have_changed();
+  for (const kube::ResourceSlice* slice : met) adopt(*slice);
   if (is_list) mark("own slices listed");
 }
 
 const kube::ResourceSlice* Daemon::find_slice(size_t driver, const watchers::ObjectHead& head) const {
-  return offers_[driver].publisher().find_written(head.name, head.uid, head.resource_version);
+  return publishers_[driver].publisher().find_written(head.name, head.uid, head.resource_version);
 }
 
 void Daemon::on_refused() { mark("the API server refused a device"); }
 
 void Daemon::on_lost(const std::set<ServerFeature>& lost) {
-  for (const ServerFeature feature : lost) abilities_.lost(feature);
+  for (const ServerFeature feature : lost) server_features_.lost(feature);
 }
 
 void Daemon::on_settled(const std::string& driver, const std::set<std::string>& unsettled) {
-  charges_.acknowledged(driver, unsettled);
+  reservations_.acknowledged(driver, unsettled);
 }
 
-void Daemon::on_adopted(const kube::ResourceSlice& slice) { meet(slice); }
+void Daemon::on_adopted(const kube::ResourceSlice& slice) { adopt(slice); }
 
 // Entries that an earlier daemon published may be allocated. They are learned even before the first decision,
 // because another client may remove entries from slices meanwhile.
-void Daemon::meet(const kube::ResourceSlice& slice) {
-  if (charges_.learn(slice) && (state_.decision || decider_.is_deciding()))
+void Daemon::adopt(const kube::ResourceSlice& slice) {
+  if (reservations_.learn(slice) && (state_.decision || decider_.is_deciding()))
     decide_before_writing("devices in own slices that were not known");
 }
 
 // After entries that may be allocated are reserved, slices may be overwritten.
 void Daemon::decide_before_writing(std::string why) {
-  for (PoolPublisher& offer : offers_) offer.publisher().await_desired();
+  for (PoolPublisher& offer : publishers_) offer.publisher().await_desired();
   ++state_.version;
   decider_.mark_void(std::move(why));
 }
@@ -277,7 +277,7 @@ void Daemon::hold_writes(std::string why) {
   state_.restricted_version = ++state_.version;
   if (!behind_since_) behind_since_ = scheduler_.now();
   if (is_behind())
-    for (PoolPublisher& offer : offers_) offer.publisher().await_desired();
+    for (PoolPublisher& offer : publishers_) offer.publisher().await_desired();
   mark(std::move(why));
 }
 
@@ -286,18 +286,18 @@ bool Daemon::is_behind() const {
          scheduler_.now() - *behind_since_ < kBehindMax;
 }
 
-void Daemon::on_reach(const Reach::Change& change) {
+void Daemon::on_connectivity_change(const Connectivity::Change& change) {
   if (change.is_over) {
-    abilities_.server_may_have_changed();
+    server_features_.server_may_have_changed();
     if (!decider_.idle()) {
-      for (PoolPublisher& offer : offers_) offer.publisher().await_desired();
+      for (PoolPublisher& offer : publishers_) offer.publisher().await_desired();
       decider_.decide_now();
     }
   }
   apply_permission();
   if (change.is_over) node_states_.retry_now();
   if (change.is_followed)
-    for (PoolPublisher& offer : offers_) offer.publisher().retry_now();
+    for (PoolPublisher& offer : publishers_) offer.publisher().retry_now();
 }
 
 // ---- inputs of decisions
@@ -305,7 +305,7 @@ void Daemon::on_reach(const Reach::Change& change) {
 std::vector<std::string> Daemon::sources_awaited() const {
   std::vector<std::string> out;
   if (host_.inventory()->version == 0) out.push_back("host: being read");
-  for (std::string& one : sources_.silent()) out.push_back(std::move(one));
+  for (std::string& one : sources_.unsynced_sources()) out.push_back(std::move(one));
   if (out.empty() && !state_.node.is_there()) out.push_back(state_.node.missing());
   return out;
 }
@@ -313,49 +313,49 @@ std::vector<std::string> Daemon::sources_awaited() const {
 Decider::InputsPtr Daemon::prepare() {
   if (!sources_awaited().empty() || recover_sticky()) return nullptr;
   const policy::PolicySetPtr& policies = state_.policies.set();
-  if (!are_abilities_known(*policies) && !state_.decision) return nullptr;
-  if (!state_.decision) begin_charges();
-  charges_.find_awaited(*inventory());
-  want_node_state(*policies);
+  if (!are_server_features_known(*policies) && !state_.decision) return nullptr;
+  if (!state_.decision) begin_reservations();
+  reservations_.find_awaited(*inventory());
+  update_node_state_watch(*policies);
   if (node_states_.is_awaited()) return nullptr;
-  if (!state_.readiness.has_begun()) begin_tracks();
-  look_at_readiness();
-  look_at_sign();
+  if (!state_.readiness.has_begun()) begin_readiness_tracking();
+  update_readiness();
+  update_unconfigured();
   snapshot_version_ = state_.version;
   const policy::QueryTimes* query_times =
-      looks_once() || !inventory()->can_query_pfs ? nullptr : &host_.query_times();
-  return make_snapshot({state_, options_, inventory(), abilities_, charges_, settling_, offers_,
-                        scheduler_.now(), query_times});
+      is_one_shot() || !inventory()->can_query_pfs ? nullptr : &host_.query_times();
+  return make_snapshot({state_, options_, inventory(), server_features_, reservations_, quiet_windows_,
+                        publishers_, scheduler_.now(), query_times});
 }
 
-bool Daemon::looks_once() const {
+bool Daemon::is_one_shot() const {
   return options_.command == config::Command::kPlan || options_.command == config::Command::kExplain;
 }
 
 // A ready device in slices is assumed to have been ready before. Commands read once, and do not wait.
-void Daemon::begin_tracks() {
-  const auto published = publishers::published(own_slices(offers_, options_), *inventory(), {});
+void Daemon::begin_readiness_tracking() {
+  const auto published = publishers::published(own_slices(publishers_, options_), *inventory(), {});
   std::set<std::string> devices;
   for (const auto* names : {&published.sriov, &published.exposure})
     for (const std::string& name : *names)
       if (const auto function = policy::function_named_by(name)) devices.insert(function->text());
   for (const auto& [entry, interface] : published.links) devices.insert(interface);
-  state_.readiness.begin(inventory(), node_states_.over(inventory()), devices, looks_once(),
+  state_.readiness.begin(inventory(), node_states_.over(inventory()), devices, is_one_shot(),
                          scheduler_.now());
 }
 
 // Every inventory counts, even without a decision: a short loss of readiness restarts the wait.
-void Daemon::look_at_readiness() {
+void Daemon::update_readiness() {
   if (state_.readiness.has_begun())
     state_.readiness.look(inventory(), node_states_.over(inventory()), scheduler_.now());
 }
 
-void Daemon::want_node_state(const policy::PolicySet& policies) {
+void Daemon::update_node_state_watch(const policy::PolicySet& policies) {
   node_states_.want(policies.asks_node_state || policy::asks_node_state(options_.readiness) ||
                     admin_macs_ != nullptr || is_node_state_awaited());
 }
 
-void Daemon::look_at_sign() {
+void Daemon::update_unconfigured() {
   const bool is_known = node_states_.is_wanted() && !node_states_.is_awaited() && inventory()->version > 0;
   if (!is_node_state_awaited() || !is_known) return;
   std::string why = policy::unconfigured_by(node_states_.reading(), node_states_.over(inventory()),
@@ -371,10 +371,12 @@ void Daemon::look_at_sign() {
 void Daemon::set_missing_macs() {
   if (admin_macs_ == nullptr || state_.decision == nullptr) return;
   if (!is_permitted_) return admin_macs_->take({}, *host_.inventory());
-  const std::set<std::string> allocated = charges_.ledger().known_allocated();
-  const auto is_taken = [&](const std::string& id) { return held_.is_held(id) || allocated.contains(id); };
+  const std::set<std::string> allocated = reservations_.ledger().known_allocated();
+  const auto is_in_use = [&](const std::string& id) {
+    return pinned_host_.is_pinned(id) || allocated.contains(id);
+  };
   admin_macs_->take(
-      policy::missing_macs({*state_.decision, *host_.inventory(), node_states_.reading(), is_taken}),
+      policy::missing_macs({*state_.decision, *host_.inventory(), node_states_.reading(), is_in_use}),
       *host_.inventory());
 }
 
@@ -382,7 +384,7 @@ void Daemon::set_missing_macs() {
 // read again for them.
 bool Daemon::recover_sticky() {
   if (std::exchange(recovered_, true)) return false;
-  auto found = publishers::restore_netdevs(own_slices(offers_, options_), *host_.inventory());
+  auto found = publishers::restore_netdevs(own_slices(publishers_, options_), *host_.inventory());
   if (found.empty()) return false;
   log_.info("facts of interfaces in pods restored from own ResourceSlices", {{"functions", found.size()}});
   host_.recover_sticky(std::move(found));
@@ -391,58 +393,58 @@ bool Daemon::recover_sticky() {
 }
 
 // Queries features only if a policy or an option uses them.
-bool Daemon::are_abilities_known(const policy::PolicySet& policies) {
+bool Daemon::are_server_features_known(const policy::PolicySet& policies) {
   if (uses_list_attributes(policies) || options_.numa_node_attribute == config::NumaNodeAttribute::kList)
-    abilities_.want(ServerFeature::kListAttributes);
+    server_features_.want(ServerFeature::kListAttributes);
   if (options_.skip_node_operations == config::Switch::kOn)
-    abilities_.want(ServerFeature::kSkipNodeOperations);
+    server_features_.want(ServerFeature::kSkipNodeOperations);
   if (policies.holds_binding || options_.readiness.hold_binding.value_or(false))
-    abilities_.want(ServerFeature::kBindingConditions);
+    server_features_.want(ServerFeature::kBindingConditions);
   if (!policies.exposures.empty()) {
-    abilities_.want(ServerFeature::kCounters);
+    server_features_.want(ServerFeature::kCounters);
     if (options_.exclusion == config::ExclusionForm::kCompatibilityGroups)
-      abilities_.want(ServerFeature::kCompatibilityGroups);
-    abilities_.want(ServerFeature::kSharedDevices);
+      server_features_.want(ServerFeature::kCompatibilityGroups);
+    server_features_.want(ServerFeature::kSharedDevices);
   }
-  return abilities_.settled();
+  return server_features_.settled();
 }
 
-void Daemon::begin_charges() {
+void Daemon::begin_reservations() {
   // A directory cluster has no scheduler, so nothing is allocated. Without the kind, no DeviceExposurePolicy
   // can have offered anything.
   if (has_api_server())
-    charges_.begin(publishers::find_unverified(own_slices(offers_, options_)),
-                   !sources_.is_absent(kube::kDeviceExposurePolicies));
+    reservations_.begin(publishers::find_unverified(own_slices(publishers_, options_)),
+                        !sources_.is_absent(kube::kDeviceExposurePolicies));
 }
 
 // ---- consequences of a decision
 
 // If the policies arrive late, the PFs' answers are older than them. The PFs are queried again and the
 // decision is repeated, so that the first slice of a node is not empty.
-bool Daemon::asks_before_first(const policy::Decision& first) {
+bool Daemon::must_query_first(const policy::Decision& first) {
   std::set<hotplug::PciAddress> pfs = first.pfs_to_query;
   std::erase_if(pfs, [this](const auto& pf) { return !has_interface_here(*host_.inventory(), pf); });
   if (pfs.empty()) return false;
-  if (!first_asked_at_) {
-    first_asked_at_ = scheduler_.now();
+  if (!first_queried_at_) {
+    first_queried_at_ = scheduler_.now();
     ready_ticket_ = scheduler_.after(kFirstWordMax, [this] { mark("PFs are not waited for any longer"); });
   }
-  if (scheduler_.now() - *first_asked_at_ >= kFirstWordMax) return false;
+  if (scheduler_.now() - *first_queried_at_ >= kFirstWordMax) return false;
   host_.poll_pfs(pfs);  // one may fail to answer
   host_.query_pfs(std::move(pfs), [this] { mark("VF settings of PFs were read"); });
   return true;
 }
 
 bool Daemon::conclude(policy::Decision decision, const std::string& why) {
-  if (!state_.decision && asks_before_first(decision)) return false;
-  charges_.decided(decision, decision.pools.at(offers_[kSriov].driver()),
-                   decision.pools.at(offers_[kExposure].driver()));
+  if (!state_.decision && must_query_first(decision)) return false;
+  reservations_.decided(decision, decision.pools.at(publishers_[kSriov].driver()),
+                        decision.pools.at(publishers_[kExposure].driver()));
   Plan plan = make_plan(std::move(decision), why,
                         {.before = state_.decision.get(),
-                         .offers = offers_,
+                         .offers = publishers_,
                          .node_name = options_.node_name,
                          .inventory = *inventory(),
-                         .are_pods_being_read = charges_.is_looking(),
+                         .are_pods_being_read = reservations_.is_reading_pods(),
                          .out_of_sync = out_of_sync(),
                          .selecting_by_mac = selecting_by_mac_});
   const bool is_changed = plan.is_changed() || !state_.decision;
@@ -485,11 +487,11 @@ void Daemon::report(Driver which, const Plan& plan) const {
   const Plan::Pools& pools = plan.pools[which];
   if (!pools.difference) return;
   const policy::PolicySet& policies = *plan.decision->inputs->policies;
-  offers_[which].log(*pools.difference, pools.desired,
-                     {.why = plan.why,
-                      .devices = plan.decision->verdicts.size(),
-                      .policies = which == kSriov ? policies.sriov.size() : policies.exposures.size(),
-                      .is_first = pools.is_first});
+  publishers_[which].log(*pools.difference, pools.desired,
+                         {.why = plan.why,
+                          .devices = plan.decision->verdicts.size(),
+                          .policies = which == kSriov ? policies.sriov.size() : policies.exposures.size(),
+                          .is_first = pools.is_first});
   for (const policy::OfferChange& change : pools.changes) {
     log_.info("offered devices changed", {{"change", name_of(change.kind)},
                                           {"driver", change.driver},
@@ -508,36 +510,36 @@ void Daemon::publish(Plan& plan) {
   const publishers::NodeIdentity node{options_.node_name, state_.node.owner_uid(),
                                       host_.inventory()->boot_id};
   for (const Driver which : {kSriov, kExposure}) {
-    if (plan.pools[which].is_put_off)
-      offers_[which].put_off();
+    if (plan.pools[which].is_deferred)
+      publishers_[which].defer();
     else
-      offers_[which].set_desired(std::move(plan.pools[which].desired), node);
+      publishers_[which].set_desired(std::move(plan.pools[which].desired), node);
   }
   // Nothing that is there may stay longer than without the wait.
-  offers_[kExposure].publisher().hold(charges_.awaits_turn() &&
-                                      offers_[kExposure].publisher().observed().empty());
+  publishers_[kExposure].publisher().hold(reservations_.awaits_turn() &&
+                                          publishers_[kExposure].publisher().observed().empty());
   if (snapshot_version_ >= state_.restricted_version) behind_since_.reset();
   if (is_behind())  // a newer change may withhold devices, and is decided next
-    for (PoolPublisher& offer : offers_) offer.publisher().await_desired();
+    for (PoolPublisher& offer : publishers_) offer.publisher().await_desired();
 }
 
 // ---- queries
 
 const PoolPublisher& Daemon::offer_of(std::string_view driver) const {
-  const auto at = std::find_if(offers_.begin(), offers_.end(),
+  const auto at = std::find_if(publishers_.begin(), publishers_.end(),
                                [&](const PoolPublisher& offer) { return offer.driver() == driver; });
-  assert(at != offers_.end());
+  assert(at != publishers_.end());
   return *at;
 }
 
 bool Daemon::converged() const {
   return state_.decision && !state_.decision->awaits_pod_claims && decider_.idle() &&
-         std::all_of(offers_.begin(), offers_.end(),
+         std::all_of(publishers_.begin(), publishers_.end(),
                      [](const PoolPublisher& offer) { return offer.publisher().converged(); });
 }
 
 bool Daemon::idle() const {
-  return std::all_of(offers_.begin(), offers_.end(),
+  return std::all_of(publishers_.begin(), publishers_.end(),
                      [](const PoolPublisher& offer) { return offer.publisher().idle(); });
 }
 

@@ -17,14 +17,14 @@
 #include "daemon/admin_macs.h"
 #include "daemon/cluster_sources.h"
 #include "daemon/decider.h"
-#include "daemon/held_host.h"
 #include "daemon/inputs.h"
 #include "daemon/node_state.h"
 #include "daemon/observer.h"
+#include "daemon/pinned_host.h"
 #include "daemon/plan.h"
 #include "daemon/pool_publisher.h"
 #include "daemon/problem_reporter.h"
-#include "daemon/settling.h"
+#include "daemon/quiet_windows.h"
 #include "daemon/state.h"
 #include "hotplug/host_source.h"
 #include "kube/objects/cluster.h"
@@ -75,10 +75,10 @@ class Daemon final : private ClusterEvents, private DecisionOwner, private PoolE
   void await_configuration(std::string why);
   const std::string& awaits_configuration() const { return state_.unconfigured; }
   /// Allows reads of pods that a decision requires; for commands that only show the changes.
-  void allow_polling() { charges_.allow_polling(); }
+  void allow_polling() { reservations_.allow_polling(); }
   /// The kubelet plugin prepared or unprepared a device of a claim.
-  void take(const policy::Prepared& prepared) { charges_.take(prepared); }
-  void take(const policy::Unprepared& unprepared) { charges_.take(unprepared); }
+  void take(const policy::Prepared& prepared) { reservations_.take(prepared); }
+  void take(const policy::Unprepared& unprepared) { reservations_.take(unprepared); }
   /// Sets the devices that the kubelet plugin holds for deleted claims. Entries that require them are not
   /// offered.
   void withhold(policy::NotReturnedDevices not_returned);
@@ -86,17 +86,17 @@ class Daemon final : private ClusterEvents, private DecisionOwner, private PoolE
   /// identifies the prepared claim (driver and uid).
   void hold(const std::string& by, const hotplug::HostDevice& facts) {
     state_.readiness.hold(facts.id.text);
-    if (held_.hold(by, facts)) decide_before_writing("the devices of running pods are known");
+    if (pinned_host_.hold(by, facts)) decide_before_writing("the devices of running pods are known");
   }
-  /// The facts stay pinned until the host reports the same again, at most HeldHost::kReturnMax.
+  /// The facts stay pinned until the host reports the same again, at most PinnedHost::kReturnMax.
   void let_go(const std::string& by) {
-    held_.let_go(by);
+    pinned_host_.let_go(by);
     set_missing_macs();
   }
   /// The state of the node's SriovNetworkNodeState, if it is watched.
   const NodeStateSource& node_state() const { return node_states_; }
   /// The reserved entries.
-  const policy::Ledger& ledger() const { return charges_.ledger(); }
+  const policy::Ledger& ledger() const { return reservations_.ledger(); }
   /// SIGHUP: applies the options that can change at runtime, and reads the host again. options: the complete
   /// set from config::reload(); options that require a restart are unchanged. Refused entries are not retried
   /// by it.
@@ -108,10 +108,10 @@ class Daemon final : private ClusterEvents, private DecisionOwner, private PoolE
   /// The same for workers or longer use: it is immutable.
   std::shared_ptr<const policy::Decision> shared_decision() const { return state_.decision; }
   /// The host with pinned facts, and the current host.
-  const hotplug::InventoryPtr& inventory() const { return held_.inventory(); }
+  const hotplug::InventoryPtr& inventory() const { return pinned_host_.inventory(); }
   const hotplug::InventoryPtr& host_inventory() const { return host_.inventory(); }
   /// One for SriovResourcePolicies and one for DeviceExposurePolicies, each with its driver.
-  const PoolPublishers& offers() const { return offers_; }
+  const PoolPublishers& offers() const { return publishers_; }
   /// Requires: driver is that of one of the offers.
   const PoolPublisher& offer_of(std::string_view driver) const;
   /// Returns whether nothing remains to be decided or written. For tests, `plan` and the simulation: a
@@ -154,7 +154,7 @@ class Daemon final : private ClusterEvents, private DecisionOwner, private PoolE
   std::unique_ptr<AdminMacs> make_admin_macs(SetMissingMac set);
   ClusterSources::Scope scope() const;
 
-  // on_host() gets the current host from HostSource, on_inventory() the host with pinned facts from HeldHost.
+  // on_host() gets the current host from HostSource, on_inventory() the host with pinned facts from PinnedHost.
   // After the first publication, changed devices settle first.
   void on_host(const hotplug::InventoryUpdate& update);
   void on_inventory(const hotplug::InventoryUpdate& update);
@@ -170,13 +170,13 @@ class Daemon final : private ClusterEvents, private DecisionOwner, private PoolE
   void on_slices(size_t driver, const PoolPublisher::Event& event) override;
   const kube::ResourceSlice* find_slice(size_t driver, const watchers::ObjectHead& head) const override;
   void on_sync_state() override;
-  void on_reach(const Reach::Change& change) override;
+  void on_connectivity_change(const Connectivity::Change& change) override;
   void on_refused() override;
   void on_lost(const std::set<publishers::ServerFeature>& lost) override;
   void on_settled(const std::string& driver, const std::set<std::string>& unsettled) override;
   void on_adopted(const kube::ResourceSlice& slice) override;
   // Reserves the entries of a slice that no decision of this process knows, before the slice is overwritten.
-  void meet(const kube::ResourceSlice& slice);
+  void adopt(const kube::ResourceSlice& slice);
   // Blocks writes until the next decision.
   void decide_before_writing(std::string why);
   // An exclude or the Node has changed: blocks writes until a decision includes the change, for at most 2 s
@@ -193,33 +193,33 @@ class Daemon final : private ClusterEvents, private DecisionOwner, private PoolE
   Decider::InputsPtr prepare() override;
   bool awaits_sources() const override { return !sources_awaited().empty(); }
   // Also true if no policy uses a feature; the server is not queried then.
-  bool are_abilities_known(const policy::PolicySet& policies);
+  bool are_server_features_known(const policy::PolicySet& policies);
   // Restores facts of netdevs that left the host's namespace before the start, from own slices. Runs once per
   // process. Returns true if the host is read again for them; its end marks.
   bool recover_sticky();
   // Starts reading claims if the record of reserved entries is incomplete.
-  void begin_charges();
+  void begin_reservations();
   // Returns whether this is a one-shot command (plan, explain): it reads the host once, and does not wait for
   // conditions of readiness.
-  bool looks_once() const;
+  bool is_one_shot() const;
   // Starts the record of the times since which conditions of readiness hold; updates it.
-  void begin_tracks();
-  void look_at_readiness();
+  void begin_readiness_tracking();
+  void update_readiness();
   // Returns whether the daemon waits for the node state, until it has matched once.
   bool is_node_state_awaited() const {
     return awaits_node_state_ && options_.until_configured.how == config::ConfiguredBy::How::kNodeState;
   }
   // Updates State::unconfigured from the node state (--until-configured).
-  void look_at_sign();
+  void update_unconfigured();
   // Sets missing addresses; called after each decision and after changes of the host.
   void set_missing_macs();
   // Watches the node state while the readiness of a policy, the daemon's own or --configure uses it.
-  void want_node_state(const policy::PolicySet& policies);
+  void update_node_state_watch(const policy::PolicySet& policies);
 
   // Runs make_plan() and apply(). Returns whether the offer changed.
   bool conclude(policy::Decision decision, const std::string& why) override;
   // Returns true if PFs are queried first; their answers mark again.
-  bool asks_before_first(const policy::Decision& first);
+  bool must_query_first(const policy::Decision& first);
   // Returns the PFs that do not match the awaited SriovNetworkNodeState.
   std::set<hotplug::PciAddress> out_of_sync();
   // Executes the plan, and stores its decision.
@@ -233,7 +233,7 @@ class Daemon final : private ClusterEvents, private DecisionOwner, private PoolE
   void apply_permission();
   // At each --sync-interval the whole host is read, and refused entries are retried.
   void arm_sync();
-  Known known() const { return {decision()}; }
+  PolicyEventContext known() const { return {decision()}; }
   bool has_api_server() const { return config::has_api_server(options_.cluster); }
 
   reactor::Scheduler& scheduler_;
@@ -255,16 +255,16 @@ class Daemon final : private ClusterEvents, private DecisionOwner, private PoolE
   reactor::Ticket sync_ticket_;
 
   Decider decider_;
-  publishers::ServerFeatures abilities_;
-  publishers::Reservations charges_;
-  PoolPublishers offers_;  // by Driver
-  Settling settling_;
+  publishers::ServerFeatures server_features_;
+  publishers::Reservations reservations_;
+  PoolPublishers publishers_;  // by Driver
+  QuietWindows quiet_windows_;
   std::vector<Shared<policy::ExposurePolicy>> selecting_by_mac_;  // of the last plan
   // when PFs were queried before the first decision
-  std::optional<TimePoint> first_asked_at_;
+  std::optional<TimePoint> first_queried_at_;
   reactor::Ticket ready_ticket_;
   // Between host_ and the decision; host_ is destroyed first.
-  HeldHost held_;
+  PinnedHost pinned_host_;
   hotplug::HostSource host_;
   ClusterSources sources_;
   // A source that neither the initial sync nor writes wait for.

@@ -85,17 +85,17 @@ void Decider::decide() {
   const InputsPtr inputs = owner_.prepare();
   if (!inputs) return;
   deciding_since_ = std::exchange(since_, std::nullopt);
-  if (may_take_long(*inputs)) return decide_elsewhere(inputs, why);
+  if (may_take_long(*inputs)) return decide_on_worker(inputs, why);
   was_overtaken_ = false;
   late_.clear();
   conclude(policy::decide(inputs), why);
 }
 
-void Decider::decide_elsewhere(InputsPtr inputs, std::string why) {
+void Decider::decide_on_worker(InputsPtr inputs, std::string why) {
   std::erase_if(abandoned_, [](const auto& attempt) { return attempt.expired(); });
   if (abandoned_.size() >= kAbandonedMax) {
     changes_.insert(changes_.begin(), std::move(why));
-    return try_again_later(*inputs, std::to_string(abandoned_.size()) + " that were given up still run");
+    return schedule_retry(*inputs, std::to_string(abandoned_.size()) + " that were given up still run");
   }
   auto attempt =
       std::make_shared<Attempt>(Attempt{std::move(inputs), std::move(why), ports_.scheduler.now()});
@@ -120,7 +120,7 @@ void Decider::end(Attempt& attempt, bool finished) {
     changes_.insert(changes_.begin(), std::move(attempt.why));
     const std::string limit = std::to_string(decision_max_.count()) + " ms";
     decision_max_ = std::min(2 * decision_max_, kDecisionMaxEver);
-    return try_again_later(*attempt.inputs, "it was not made within " + limit);
+    return schedule_retry(*attempt.inputs, "it was not made within " + limit);
   }
   const Millis took = ports_.scheduler.now() - attempt.began;
   decision_max_ = std::clamp(2 * took, kDecisionMax, kDecisionMaxEver);
@@ -151,7 +151,7 @@ void Decider::conclude(policy::Decision decision, const std::string& why) {
   if (!changes_.empty()) arm();
 }
 
-void Decider::try_again_later(const policy::Inputs& inputs, std::string what) {
+void Decider::schedule_retry(const policy::Inputs& inputs, std::string what) {
   const TimePoint now = ports_.scheduler.now();
   const Millis wait = backoff_.next(now);
   ++counters_.late;

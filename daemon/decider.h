@@ -114,12 +114,12 @@ class Decider {
   // worker.
   void decide();
   // Not while kAbandonedMax workers still run abandoned decisions.
-  void decide_elsewhere(InputsPtr inputs, std::string why);
+  void decide_on_worker(InputsPtr inputs, std::string why);
   // finished: false if it was too late; its worker may still run.
   void end(Attempt& attempt, bool finished);
   void conclude(policy::Decision decision, const std::string& why);
   // After a second, doubling to a minute; each attempt has twice the time of the one before.
-  void try_again_later(const policy::Inputs& inputs, std::string what);
+  void schedule_retry(const policy::Inputs& inputs, std::string what);
   bool is_overtaken(const Attempt& attempt);
 
   const DeciderPorts ports_;

@@ -10,23 +10,24 @@ namespace {
 
 using publishers::ServerFeature;
 
-policy::Settings settings_of(const config::Options& options, const publishers::ServerFeatures& abilities) {
+policy::Settings settings_of(const config::Options& options,
+                             const publishers::ServerFeatures& server_features) {
   policy::Settings settings;
   settings.sriov_driver = options.sriov_driver_name;
   settings.exposure_driver = options.exposure_driver_name;
-  settings.list_attributes = abilities.has(ServerFeature::kListAttributes);
+  settings.list_attributes = server_features.has(ServerFeature::kListAttributes);
   settings.lists_numa_nodes =
       options.numa_node_attribute == config::NumaNodeAttribute::kList && settings.list_attributes;
   settings.dranet_attributes = options.dranet_attributes == config::Switch::kOn;
-  settings.counters = abilities.has(ServerFeature::kCounters);
+  settings.counters = server_features.has(ServerFeature::kCounters);
   settings.compatibility_groups = options.exclusion == config::ExclusionForm::kCompatibilityGroups &&
-                                  abilities.has(ServerFeature::kCounters) &&
-                                  abilities.has(ServerFeature::kCompatibilityGroups);
-  settings.shared_devices = abilities.has(ServerFeature::kSharedDevices);
+                                  server_features.has(ServerFeature::kCounters) &&
+                                  server_features.has(ServerFeature::kCompatibilityGroups);
+  settings.shared_devices = server_features.has(ServerFeature::kSharedDevices);
   settings.skip_node_operations = options.skip_node_operations == config::Switch::kOn &&
-                                  abilities.has(ServerFeature::kSkipNodeOperations);
+                                  server_features.has(ServerFeature::kSkipNodeOperations);
   settings.binding_conditions =
-      options.kubelet_plugin == config::Switch::kOn && abilities.has(ServerFeature::kBindingConditions);
+      options.kubelet_plugin == config::Switch::kOn && server_features.has(ServerFeature::kBindingConditions);
   settings.readiness = options.readiness;
   return settings;
 }
@@ -50,16 +51,16 @@ Decider::InputsPtr make_snapshot(const SnapshotSources& from) {
   const policy::PolicySetPtr& policies = from.state.policies.set();
   const policy::Decision* decision = from.state.decision.get();
   const policy::ReadinessBook& readiness = from.state.readiness;
-  const auto& ledger = from.charges.ledger();
+  const auto& ledger = from.reservations.ledger();
   auto inputs = std::make_shared<policy::Inputs>();
   inputs->inventory = from.inventory;
   inputs->policies = policies;
   inputs->node = from.state.node.view();
-  inputs->settings = settings_of(from.options, from.abilities);
+  inputs->settings = settings_of(from.options, from.server_features);
   inputs->quarantine = {from.offers[kSriov].quarantine(), from.offers[kExposure].quarantine()};
   inputs->holdings = ledger.holdings();
   inputs->unverified = ledger.unverified();
-  inputs->awaits_pod_claims = from.charges.awaits_pods(!policies->exposures.empty());
+  inputs->awaits_pod_claims = from.reservations.awaits_pods(!policies->exposures.empty());
   if (decision != nullptr) {
     inputs->selectors = decision->selectors;
     inputs->entries = decision->entries;
@@ -73,7 +74,7 @@ Decider::InputsPtr make_snapshot(const SnapshotSources& from) {
   // A put-off offer was not published: the current slices are of an earlier process.
   const bool looks_back = policies->looks_back || policy::looks_back(from.options.readiness) ||
                           readiness.is_any_unfinished() || readiness.is_any_assumed();
-  const bool has_before = decision != nullptr && !from.offers[kSriov].is_put_off();
+  const bool has_before = decision != nullptr && !from.offers[kSriov].is_deferred();
   const bool is_unknown = !policies->sriov.empty() && policy::is_any_unknown(*from.inventory);
   if (!inputs->settling.empty() || ((looks_back || is_unknown) && has_before))
     inputs->before = pools_before(from.offers);

@@ -6,7 +6,7 @@
 #include "config/options.h"
 #include "daemon/decider.h"
 #include "daemon/pool_publisher.h"
-#include "daemon/settling.h"
+#include "daemon/quiet_windows.h"
 #include "daemon/state.h"
 #include "hotplug/facts.h"
 #include "kube/objects/selector.h"
@@ -28,9 +28,9 @@ struct SnapshotSources {
   State& state;  // its policy set is built on demand
   const config::Options& options;
   const hotplug::InventoryPtr& inventory;
-  const publishers::ServerFeatures& abilities;
-  const publishers::Reservations& charges;
-  const Settling& settling;
+  const publishers::ServerFeatures& server_features;
+  const publishers::Reservations& reservations;
+  const QuietWindows& settling;
   const PoolPublishers& offers;
   TimePoint now;
   const policy::QueryTimes* query_times;  // when each PF was last queried; nullptr: every known value counts

@@ -142,8 +142,8 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(HostProcess& proc
                    .is_namespace = process.host->is_live() ? &kubelet::is_network_namespace : nullptr,
                    .prepare_host = [sysctls, host = process.host](cni::Record& record) -> Result<Unit> {
                      if (auto named = kubelet::use_present_names(record, *host); !named) return named;
-                     kubelet::note_host_interface(record);
-                     if (auto kept = kubelet::keep_host_links(record); !kept) return kept;
+                     kubelet::record_host_interface(record);
+                     if (auto kept = kubelet::protect_bridge(record); !kept) return kept;
                      sysctls->note(record);
                      return Unit{};
                    },
@@ -168,7 +168,7 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(HostProcess& proc
                 preparer_.set_network_data(one.wanted.claim, one.wanted.device, one.wanted.share_id,
                                            kubelet::pod_network_of(one.wanted.interface, one.result));
               },
-          .on_trouble = [this] { plugin_.look_at_health(); },
+          .on_trouble = [this] { plugin_.refresh_health(); },
           .on_adopted = [this](const auto& networks) { preparer_.adopt_peer_networks(networks); },
           .on_pod = [this](const auto& claim, const auto& pod) { preparer_.add_pod(claim, pod); },
           .refresh_nodes =
@@ -218,7 +218,7 @@ std::string KubeletPlugin::connection_problem() const {
   return interfaces_->connection_problem(is_needed);
 }
 
-kubelet::ClaimPreparer::Knowledge KubeletPlugin::knowledge(HostProcess& process) {
+kubelet::ClaimPreparer::DaemonState KubeletPlugin::knowledge(HostProcess& process) {
   const auto waits_for = [this]() -> std::string {
     if (daemon_.decision() != nullptr) return "";
     const auto all = daemon_.waiting_for();
@@ -248,23 +248,23 @@ bool KubeletPlugin::is_own_pool(const std::string& driver, const std::string& po
 }
 
 // The reasons for which a prepare would be refused, except those of other claims, which the scheduler knows.
-std::optional<DeviceWord> KubeletPlugin::judge(const AllocatedDevice& device) const {
-  using Is = DeviceWord::Is;
+std::optional<BindingReadiness> KubeletPlugin::judge(const BindingDevice& device) const {
+  using Is = BindingReadiness::Is;
   if (!is_known_ || daemon_.decision() == nullptr || !plugin_.other_programs().empty() ||
       !is_own_pool(device.driver, device.pool))
     return std::nullopt;
   const auto known = find(device.driver, device.pool, device.device);
-  if (!known) return DeviceWord{Is::kLost, "the device is not on the node any more"};
+  if (!known) return BindingReadiness{Is::kLost, "the device is not on the node any more"};
   if (!known->entry)
-    return DeviceWord{Is::kLost,
-                      "the device is not offered any more" +
-                          (known->not_ready.empty() ? "" : ", since it is not ready: " + known->not_ready)};
-  if (!known->not_ready.empty()) return DeviceWord{Is::kWaiting, known->not_ready};
-  return DeviceWord{};
+    return BindingReadiness{
+        Is::kLost, "the device is not offered any more" +
+                       (known->not_ready.empty() ? "" : ", since it is not ready: " + known->not_ready)};
+  if (!known->not_ready.empty()) return BindingReadiness{Is::kWaiting, known->not_ready};
+  return BindingReadiness{};
 }
 
 void KubeletPlugin::on_decided(const policy::Decision& decision) {
-  plugin_.look_at_health();
+  plugin_.refresh_health();
   if (!conditions_.is_started() && decision.inputs->settings.binding_conditions) {
     const auto has_any = [](const PoolPublisher& offer) {
       return std::ranges::any_of(offer.desired_last(), [](const policy::DesiredPool& pool) {
@@ -284,28 +284,29 @@ KubeletPlugin::KubeletPlugin(HostProcess& process, const config::Options& option
       status_(*process.cluster, process.loop.scheduler(), *process.log,
               [this]() -> const kubelet::PreparedClaims& { return preparer_.prepared(); }),
       interfaces_(interfaces(process, options)),
-      preparer_(ports(process, options), knowledge(process),
-                {.on_prepared = [this](const policy::Prepared& one) { daemon_.take(one); },
-                 .on_unprepared =
-                     [this](const policy::Unprepared& one) {
-                       daemon_.take(one);
-                       plugin_.look_at_health();
-                     },
-                 .on_held = [this](const std::string& by,
-                                   const hotplug::HostDevice& facts) { daemon_.hold(by, facts); },
-                 .on_let_go = [this](const std::string& by) { daemon_.let_go(by); },
-                 .on_answered = [this](const kubelet::PreparedClaim& claim) { status_.tell(key_of(claim)); },
-                 .on_taken_back = [this](const kubelet::PreparedClaim& claim) { status_.released(claim); },
-                 .on_not_returned = [this](auto all) { daemon_.withhold(std::move(all)); }},
-                {.files = {.drivers = {options.sriov_driver_name, options.exposure_driver_name},
-                           .device_info_directory = device_info_directory(process, options),
-                           .writes_device_infos = is_multus(options),
-                           .writes_metadata = options.enable_device_metadata},
-                 .plan = {.names_interfaces = !is_multus(options),
-                          .interface_prefix = options.interface_prefix,
-                          .names_requests = options.kubevirt_environment,
-                          .writes_metadata = options.enable_device_metadata},
-                 .mac_annotation = options.mac_annotation}),
+      preparer_(
+          ports(process, options), knowledge(process),
+          {.on_prepared = [this](const policy::Prepared& one) { daemon_.take(one); },
+           .on_unprepared =
+               [this](const policy::Unprepared& one) {
+                 daemon_.take(one);
+                 plugin_.refresh_health();
+               },
+           .on_pinned = [this](const std::string& by,
+                               const hotplug::HostDevice& facts) { daemon_.hold(by, facts); },
+           .on_unpinned = [this](const std::string& by) { daemon_.let_go(by); },
+           .on_answered = [this](const kubelet::PreparedClaim& claim) { status_.tell(key_of(claim)); },
+           .on_record_removed = [this](const kubelet::PreparedClaim& claim) { status_.released(claim); },
+           .on_not_returned = [this](auto all) { daemon_.withhold(std::move(all)); }},
+          {.files = {.drivers = {options.sriov_driver_name, options.exposure_driver_name},
+                     .device_info_directory = device_info_directory(process, options),
+                     .writes_device_infos = is_multus(options),
+                     .writes_metadata = options.enable_device_metadata},
+           .plan = {.names_interfaces = !is_multus(options),
+                    .interface_prefix = options.interface_prefix,
+                    .names_requests = options.kubevirt_environment,
+                    .writes_metadata = options.enable_device_metadata},
+           .mac_annotation = options.mac_annotation}),
       plugin_({.loop = process.loop,
                .log = *process.log,
                .preparer = counted_,
@@ -325,7 +326,7 @@ KubeletPlugin::KubeletPlugin(HostProcess& process, const config::Options& option
                              .log = *process.log,
                              .random = reactor::system_random()},
                    .drivers = {options.sriov_driver_name, options.exposure_driver_name},
-                   .judge = [this](const AllocatedDevice& device) { return judge(device); },
+                   .judge = [this](const BindingDevice& device) { return judge(device); },
                    .is_prepared =
                        [this](const std::string& driver, const std::string& uid) {
                          return preparer_.prepared().contains({driver, uid});

@@ -70,7 +70,7 @@ class KubeletPlugin final : public Observer {
   /// See ClaimPreparer::settings_problems().
   std::map<std::string, std::string> settings_problems() const { return preparer_.settings_problems(); }
   /// Refuses new calls of the kubelet before the process ends. Tasks in progress complete.
-  void take_no_more() { preparer_.take_no_more(); }
+  void stop_accepting() { preparer_.stop_accepting(); }
   /// Returns whether no claim and no interface is in progress.
   bool idle() const { return preparer_.idle() && interfaces_->idle(); }
 
@@ -86,11 +86,11 @@ class KubeletPlugin final : public Observer {
   // Requires: the daemon has decided.
   std::optional<kubelet::KnownEntry> find(const std::string& driver, const std::string& pool,
                                           const std::string& entry) const;
-  std::optional<DeviceWord> judge(const AllocatedDevice& device) const;
+  std::optional<BindingReadiness> judge(const BindingDevice& device) const;
   bool is_own_pool(const std::string& driver, const std::string& pool) const;
   std::unique_ptr<kubelet::Interfaces> interfaces(HostProcess& process, const config::Options& options);
   kubelet::PreparerPorts ports(HostProcess& process, const config::Options& options);
-  kubelet::ClaimPreparer::Knowledge knowledge(HostProcess& process);
+  kubelet::ClaimPreparer::DaemonState knowledge(HostProcess& process);
 
   Daemon& daemon_;
   const std::string sriov_driver_, exposure_driver_;

@@ -56,7 +56,7 @@ class RowList {
 
 }  // namespace
 
-LivePage::LivePage(reactor::Executor& executor, reactor::Scheduler& scheduler, const ShownState& node)
+LivePage::LivePage(reactor::Executor& executor, reactor::Scheduler& scheduler, const PageSource& node)
     : executor_(executor), scheduler_(scheduler), node_(node), feed_(scheduler, kListenersMax) {}
 
 void LivePage::add_to(status::Pages& pages) {

@@ -20,7 +20,7 @@
 namespace sliced::daemon {
 
 /// The state that the page shows, read on the loop.
-class ShownState {
+class PageSource {
  public:
   /// Returns nullopt before the first decision.
   virtual std::optional<VerdictSnapshot> verdicts() const = 0;
@@ -32,7 +32,7 @@ class ShownState {
   virtual uint64_t moment() const = 0;
 
  protected:
-  ~ShownState() = default;
+  ~PageSource() = default;
 };
 
 /// Builds rows on workers, from a snapshot, and only while a client reads or listens. Sends changes to
@@ -44,7 +44,7 @@ class ShownState {
 /// Ownership: all arguments outlive this object.
 class LivePage {
  public:
-  LivePage(reactor::Executor& executor, reactor::Scheduler& scheduler, const ShownState& node);
+  LivePage(reactor::Executor& executor, reactor::Scheduler& scheduler, const PageSource& node);
 
   /// Adds "/", "/page.css", "/page.js", "/devices" and "/events". This object outlives the pages.
   void add_to(status::Pages& pages);
@@ -65,7 +65,7 @@ class LivePage {
 
   reactor::Executor& executor_;
   reactor::Scheduler& scheduler_;
-  const ShownState& node_;
+  const PageSource& node_;
   status::Feed feed_;
   std::shared_ptr<const status::DeviceRows> rows_;  // as last sent to listeners; null: no listener
   std::string head_;                                // as last sent

@@ -91,7 +91,7 @@ std::string cause_of(const policy::Decision& decision, const std::string& device
   return is_subject ? policy + " " + what : policy + " selects it, but " + what;
 }
 
-std::string holder_text(const DeviceHolder& holder) {
+std::string holder_text(const ClaimWithPods& holder) {
   constexpr size_t kPodsNamed = 3;
   if (holder.claim.empty()) return "a claim holds it (kubectl sliced devices --on NODE shows which)";
   std::string out = "claim " + holder.claim;
@@ -104,11 +104,11 @@ std::string holder_text(const DeviceHolder& holder) {
 
 }  // namespace
 
-AllocatedDevices allocated_of(const kubelet::PreparedClaims& claims) {
-  AllocatedDevices out;
+ClaimsByDevice claims_by_device(const kubelet::PreparedClaims& claims) {
+  ClaimsByDevice out;
   for (const auto& [key, claim] : claims)
     for (const kubelet::PreparedDevice& device : claim.devices) {
-      DeviceHolder& holder = out[device.pci.empty() ? device.interface : device.pci];
+      ClaimWithPods& holder = out[device.pci.empty() ? device.interface : device.pci];
       const std::string name = kubelet::short_name(claim);
       if (holder.claim.find(name) == std::string::npos)
         holder.claim += (holder.claim.empty() ? "" : ", ") + name;
@@ -130,7 +130,7 @@ std::vector<PodWithIgnored> pods_with_ignored(
   return out;
 }
 
-reports::WithdrawnInUse withdrawn_in_use(const policy::Decision& decision, const AllocatedDevices& allocated,
+reports::WithdrawnInUse withdrawn_in_use(const policy::Decision& decision, const ClaimsByDevice& allocated,
                                          const std::vector<status::PastChangePtr>& past) {
   reports::WithdrawnInUse out;
   for (const auto& [device, holder] : allocated) {
@@ -145,35 +145,34 @@ reports::WithdrawnInUse withdrawn_in_use(const policy::Decision& decision, const
   return out;
 }
 
-NodeEvents::NodeEvents(Surroundings around)
-    : around_(std::move(around)),
-      writer_(around_.ports, {.node = around_.node,
-                              .node_uid = [this] { return around_.daemon.owner_uid(); },
-                              .object_uid = [this](const auto& subject) { return object_uid(subject); },
-                              .now = around_.now}) {}
+NodeEvents::NodeEvents(Dependencies deps)
+    : deps_(std::move(deps)),
+      writer_(deps_.ports, {.node = deps_.node,
+                            .node_uid = [this] { return deps_.daemon.owner_uid(); },
+                            .object_uid = [this](const auto& subject) { return object_uid(subject); },
+                            .now = deps_.now}) {}
 
 void NodeEvents::on_decided() {
   if (std::exchange(is_soon_, true)) return;
-  const auto spread = static_cast<double>(kSpread.count()) * around_.ports.random();
-  timer_ = around_.ports.scheduler.after(kFirst + Millis{static_cast<int64_t>(spread)}, [this] { look(); });
+  const auto spread = static_cast<double>(kSpread.count()) * deps_.ports.random();
+  timer_ = deps_.ports.scheduler.after(kFirst + Millis{static_cast<int64_t>(spread)}, [this] { look(); });
 }
 
 void NodeEvents::look_later() {
-  timer_ = around_.ports.scheduler.after(kEventsEvery, [this] { look(); });
+  timer_ = deps_.ports.scheduler.after(kEventsEvery, [this] { look(); });
 }
 
 void NodeEvents::look() {
   is_soon_ = false;
   look_later();
-  if (job_ || around_.daemon.decision() == nullptr || around_.daemon.owner_uid().empty()) return;
+  if (job_ || deps_.daemon.decision() == nullptr || deps_.daemon.owner_uid().empty()) return;
   struct Seen {
     reports::NodeReport report;
     reports::WithdrawnInUse in_use;
   };
   auto seen = std::make_shared<Seen>();
-  job_ = around_.executor.run(
-      [seen, decision = around_.daemon.shared_decision(), allocated = around_.allocated(),
-       past = around_.past()] {
+  job_ = deps_.executor.run(
+      [seen, decision = deps_.daemon.shared_decision(), allocated = deps_.allocated(), past = deps_.past()] {
         fill_report(*decision, seen->report);
         seen->in_use = withdrawn_in_use(*decision, allocated, past);
       },
@@ -181,8 +180,8 @@ void NodeEvents::look() {
       [this, seen](bool finished) {
         const auto over = std::move(job_);
         if (!finished) return;
-        auto found = finder_.look(seen->report, seen->in_use, around_.ports.scheduler.now());
-        ignored_ = around_.ignored();
+        auto found = finder_.look(seen->report, seen->in_use, deps_.ports.scheduler.now());
+        ignored_ = deps_.ignored();
         for (const PodWithIgnored& pod : ignored_)
           found.push_back({"ConfigurationIgnored",
                            {reports::kPodKind, pod.namespace_, pod.name},
@@ -199,8 +198,8 @@ std::string NodeEvents::object_uid(const reports::PolicyRef& policy) const {
     });
     return at == ignored_.end() ? "" : at->uid;
   }
-  if (around_.daemon.decision() == nullptr) return "";
-  const policy::PolicySet& set = *around_.daemon.decision()->inputs->policies;
+  if (deps_.daemon.decision() == nullptr) return "";
+  const policy::PolicySet& set = *deps_.daemon.decision()->inputs->policies;
   if (policy.kind == kube::kSriovResourcePolicies.kind)
     return uid_in(set.sriov, policy::SriovPolicy::Id{policy.namespace_, policy.name});
   return uid_in(set.exposures, policy::ExposurePolicy::Id{policy.name});

@@ -18,13 +18,13 @@
 namespace sliced::daemon {
 
 /// The claim and the pods that have a device.
-struct DeviceHolder {
+struct ClaimWithPods {
   std::string claim = {};              // "ns/name"; several joined by ", "; "" if unknown
   std::vector<std::string> pods = {};  // names, in the claim's namespace; empty if unknown
-  bool operator==(const DeviceHolder&) const = default;
+  bool operator==(const ClaimWithPods&) const = default;
 };
 /// Devices of claims, by PCI address or interface name.
-using AllocatedDevices = std::map<std::string, DeviceHolder>;
+using ClaimsByDevice = std::map<std::string, ClaimWithPods>;
 /// A pod with a claim that was prepared without a configuration that names another driver.
 struct PodWithIgnored {
   std::string namespace_ = {}, name = {}, uid = {};
@@ -36,7 +36,7 @@ std::vector<PodWithIgnored> pods_with_ignored(
     const std::map<kubelet::PreparedKey, kubelet::ClaimWithIgnored>& claims);
 
 /// Returns the devices of this node's prepared claims.
-AllocatedDevices allocated_of(const kubelet::PreparedClaims& claims);
+ClaimsByDevice claims_by_device(const kubelet::PreparedClaims& claims);
 
 /// Checks once a minute, and earlier after a decision: after 5 s to 60 s, so that the nodes of a fleet spread
 /// their Events about one edit.
@@ -46,19 +46,19 @@ AllocatedDevices allocated_of(const kubelet::PreparedClaims& claims);
 /// Node's uid is known, because an Event requires both.
 class NodeEvents {
  public:
-  struct Surroundings {
+  struct Dependencies {
     kube::ClusterPorts ports;
     reactor::Executor& executor;
     Daemon& daemon;
     std::string node;
     std::function<std::string()> now;  // EventWriter::Settings::now
-    std::function<AllocatedDevices()> allocated;
+    std::function<ClaimsByDevice()> allocated;
     std::function<std::vector<PodWithIgnored>()> ignored;
     /// Past changes of the offer, the oldest first: they name the policy that offered a device before.
     std::function<std::vector<status::PastChangePtr>()> past;
   };
   /// Checks start with start() or on_decided(); Events are written after permit(true).
-  explicit NodeEvents(Surroundings around);
+  explicit NodeEvents(Dependencies deps);
   void start() { look_later(); }
   /// true: the interlock is held.
   void permit(bool writes) { writer_.permit(writes); }
@@ -70,7 +70,7 @@ class NodeEvents {
   void look();
   std::string object_uid(const reports::PolicyRef& subject) const;
 
-  const Surroundings around_;
+  const Dependencies deps_;
   reports::ReportedEventFinder finder_;
   reports::EventWriter writer_;
   bool is_soon_ = false;
@@ -82,7 +82,7 @@ class NodeEvents {
 /// Returns the devices of claims that the decision does not offer, with cause and holder:
 /// "DeviceExposurePolicy x (generation 2) does not select it any more; claim ns/name (pod a) has it". past:
 /// names the policy that offered the device before, if no current one refers to it. Pure: for a worker.
-reports::WithdrawnInUse withdrawn_in_use(const policy::Decision& decision, const AllocatedDevices& allocated,
+reports::WithdrawnInUse withdrawn_in_use(const policy::Decision& decision, const ClaimsByDevice& allocated,
                                          const std::vector<status::PastChangePtr>& past);
 
 }  // namespace sliced::daemon

@@ -127,7 +127,7 @@ void NodeStateSource::take(const Watcher::Item* item) {
   if (item != nullptr && item->value)
     return set({.object = std::make_shared<const policy::SriovNodeState>(*item->value),
                 .why = "",
-                .no_evidence = look_for_evidence(*item->value),
+                .no_evidence = find_boot_evidence(*item->value),
                 .ignored = place_.ignored},
                "node state changed");
   if (!unreadable_.empty())
@@ -140,16 +140,16 @@ void NodeStateSource::take(const Watcher::Item* item) {
   set({nullptr, missing(named()), true}, "node state absent");
 }
 
-std::string NodeStateSource::look_for_evidence(const policy::SriovNodeState& state) {
+std::string NodeStateSource::find_boot_evidence(const policy::SriovNodeState& state) {
   const std::string status = status_of(state);
   if (!first_status_) first_status_ = status;
-  if (evident_uid_ == state.uid) return "";
+  if (evidence_uid_ == state.uid) return "";
   std::string why_not;
   const bool is_noted = boot_.has_evidence && boot_.has_evidence(state.uid);
   const bool is_changed = status != *first_status_ && !is_long_before_boot(state);
   if (!is_changed && !is_noted) why_not = age_of(state);
   if (!why_not.empty() || state.sync_status.empty()) return why_not;
-  evident_uid_ = state.uid;
+  evidence_uid_ = state.uid;
   if (!is_noted && boot_.save_evidence) boot_.save_evidence(state.uid);
   return "";
 }

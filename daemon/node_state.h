@@ -1,6 +1,6 @@
 #pragma once
 // Watches the node's SriovNetworkNodeState (kube/objects/kinds.h) while it is used. Its CRD belongs to
-// another project and may not be installed. So initial sync and writes do not wait for it (reach.h), and its
+// another project and may not be installed. So initial sync and writes do not wait for it (connectivity.h), and its
 // state affects only its users. Reentry: on_change runs from the source's callbacks, and may not call want().
 // Ownership: ports outlive this object. Its destruction ends the watch.
 #include <cstdint>
@@ -81,7 +81,7 @@ class NodeStateSource {
   //  - managedFields: the status was written later than the boot;
   //  - an earlier process of this boot had such evidence.
   // Returns why there is none; "" if there is.
-  std::string look_for_evidence(const policy::SriovNodeState& state);
+  std::string find_boot_evidence(const policy::SriovNodeState& state);
   std::string age_of(const policy::SriovNodeState& state) const;  // "" if it is of this boot
   bool is_long_before_boot(const policy::SriovNodeState& state) const;
   // By the API server's clock; nullopt as long as that or the uptime is unknown.
@@ -94,7 +94,7 @@ class NodeStateSource {
   const std::function<void(std::string)> on_change_;
   // The status in the first answer; "" without an object; nullopt: no answer yet. Kept when the watch ends.
   std::optional<std::string> first_status_;
-  std::optional<std::string> evident_uid_;    // uid of the object with evidence; nullopt: none
+  std::optional<std::string> evidence_uid_;   // uid of the object with evidence; nullopt: none
   mutable std::optional<int64_t> booted_at_;  // by the API server's clock, after it is known
   policy::NodeStateReading reading_;
   std::string unreadable_;  // why the object cannot be decoded; "" if it can, or there is none

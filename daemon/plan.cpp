@@ -26,7 +26,7 @@ std::vector<Shared<policy::ExposurePolicy>> policies_selecting_by_mac(const poli
 
 // Without an existing slice, a slice that will change in a moment is not published: consumers see no empty
 // pool after a restart, or when another daemon took over.
-bool is_put_off(const policy::Decision& decision, const PlanContext& context) {
+bool is_deferred(const policy::Decision& decision, const PlanContext& context) {
   const PoolPublisher& offer = context.offers[kSriov];
   return decision.awaits_pod_claims && context.are_pods_being_read &&
          (!offer.publisher().has_desired() || !offer.is_there(context.node_name));
@@ -42,13 +42,13 @@ Plan make_plan(policy::Decision decision, std::string why, PlanContext context) 
     const PoolPublisher& offer = context.offers[which];
     Plan::Pools& one = plan.pools[which];
     one.desired = std::move(pools.at(offer.driver()));
-    one.is_put_off = which == kSriov && is_put_off(decision, context);
+    one.is_deferred = which == kSriov && is_deferred(decision, context);
     // An empty offer is reported once.
     one.is_first = context.before == nullptr && (which == kSriov || !one.desired.empty());
     one.difference = offer.difference(one.desired, one.is_first);
     if (!one.difference) continue;
     // Pools that were put off were reported once, and are compared again.
-    const policy::Decision* before = offer.is_put_off() ? nullptr : context.before;
+    const policy::Decision* before = offer.is_deferred() ? nullptr : context.before;
     one.changes =
         policy::offer_changes_of(before, decision, which == kSriov, offer.driver(), *one.difference, why);
   }

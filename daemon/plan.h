@@ -20,7 +20,7 @@ struct Plan {
   struct Pools {
     std::vector<policy::DesiredPool> desired;
     /// Not published yet: the pods of this node are read first, and no slice exists that consumers could see.
-    bool is_put_off = false;
+    bool is_deferred = false;
     /// The first decision of the process, which is logged even if nothing is offered; for
     /// DeviceExposurePolicies only if something is.
     bool is_first = false;

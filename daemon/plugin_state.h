@@ -7,7 +7,7 @@ namespace sliced::daemon {
 
 /// For people and for the node's report.
 struct PluginState {
-  /// "on", "off", or "waiting" for the end of another program that serves one of the drivers. plugin_word()
+  /// "on", "off", or "waiting" for the end of another program that serves one of the drivers. kubelet_plugin_state()
   /// also returns "skipped".
   std::string word;
   std::string other;                           // if "waiting": which driver, and where, "driver D: PATH: ..."

@@ -118,20 +118,21 @@ std::string reason_of(const PolicyEvent<Policy>& event) {
 
 // For excludes. A policy that was not evaluated yet counts as understood: an error in its selector is found
 // at evaluation.
-bool is_understood(const ExposurePolicy& policy, const Known& known) {
+bool is_understood(const ExposurePolicy& policy, const PolicyEventContext& known) {
   return policy.problems.empty() &&
          (known.decision == nullptr || !known.decision->selectors->refuses(policy.selector.cel));
 }
 
 // Transfers the memory of the former object to its replacement.
-void inherit(Shared<ExposurePolicy>& now, const Shared<ExposurePolicy>& before, const Known& known) {
+void inherit(Shared<ExposurePolicy>& now, const Shared<ExposurePolicy>& before,
+             const PolicyEventContext& known) {
   if (!is_guard(*now)) return;
   now.edit([&](ExposurePolicy& policy) {
     policy::keep_last_exclude(policy, before, is_understood(before, known));
   });
 }
 template <class Policy>
-void inherit(Shared<Policy>&, const Shared<Policy>&, const Known&) {}
+void inherit(Shared<Policy>&, const Shared<Policy>&, const PolicyEventContext&) {}
 
 // Compares the kept content, without status and memory.
 template <class Policy>
@@ -185,15 +186,16 @@ PolicyResources policy_resources(const config::Options& options) {
 }
 
 template <class Visit>
-void PolicyBook::on_each_shelf(auto& book, Visit visit) {
+void PolicyBook::for_each_store(auto& book, Visit visit) {
   visit(book.sriov_);
   visit(book.attributes_);
   visit(book.exposures_);
 }
 
 template <class Policy>
-bool PolicyBook::put(Shelf<Policy>& shelf, const WatchedPolicy<Policy>& item,
-                     const std::map<typename Policy::Id, Shared<Policy>>& before, const Known& known) {
+bool PolicyBook::put(PolicyStore<Policy>& shelf, const WatchedPolicy<Policy>& item,
+                     const std::map<typename Policy::Id, Shared<Policy>>& before,
+                     const PolicyEventContext& known) {
   const auto id = id_of<typename Policy::Id>(item.id);
   if (item.value && item.value->is_left_out()) {
     shelf.left_out.put(name_of(item.id), item.value->footprint.guards);
@@ -214,7 +216,8 @@ bool PolicyBook::put(Shelf<Policy>& shelf, const WatchedPolicy<Policy>& item,
 }
 
 template <class Policy>
-bool PolicyBook::take(Shelf<Policy>& shelf, const PolicyEvent<Policy>& event, const Known& known) {
+bool PolicyBook::take(PolicyStore<Policy>& shelf, const PolicyEvent<Policy>& event,
+                      const PolicyEventContext& known) {
   using Item = WatchedPolicy<Policy>;
   const bool was_any_left_out = shelf.left_out.is_any();
   if (const auto* changed = std::get_if<Changed<Item>>(&event))
@@ -239,20 +242,23 @@ bool PolicyBook::take(Shelf<Policy>& shelf, const PolicyEvent<Policy>& event, co
 }
 
 template <class Policy>
-PolicyBook::Applied PolicyBook::apply_to(Shelf<Policy>& shelf, const PolicyEvent<Policy>& event,
-                                         const Known& known) {
+PolicyBook::Applied PolicyBook::apply_to(PolicyStore<Policy>& shelf, const PolicyEvent<Policy>& event,
+                                         const PolicyEventContext& known) {
   const bool has_changed = take(shelf, event, known);
   if (has_changed) set_.reset();
   return {reason_of<Policy>(event), has_changed};
 }
 
-PolicyBook::Applied PolicyBook::apply(const PolicyEvent<SriovPolicy>& event, const Known& known) {
+PolicyBook::Applied PolicyBook::apply(const PolicyEvent<SriovPolicy>& event,
+                                      const PolicyEventContext& known) {
   return apply_to(sriov_, event, known);
 }
-PolicyBook::Applied PolicyBook::apply(const PolicyEvent<DeviceAttributes>& event, const Known& known) {
+PolicyBook::Applied PolicyBook::apply(const PolicyEvent<DeviceAttributes>& event,
+                                      const PolicyEventContext& known) {
   return apply_to(attributes_, event, known);
 }
-PolicyBook::Applied PolicyBook::apply(const PolicyEvent<ExposurePolicy>& event, const Known& known) {
+PolicyBook::Applied PolicyBook::apply(const PolicyEvent<ExposurePolicy>& event,
+                                      const PolicyEventContext& known) {
   return apply_to(exposures_, event, known);
 }
 
@@ -265,8 +271,8 @@ bool PolicyBook::may_exclude(const PolicyEvent<ExposurePolicy>& event) {
 }
 
 template <class Policy>
-bool PolicyBook::keeps_missing(const Shelf<Policy>& shelf, const std::vector<Id>& missing,
-                               const Known& known) {
+bool PolicyBook::keeps_missing(const PolicyStore<Policy>& shelf, const std::vector<Id>& missing,
+                               const PolicyEventContext& known) {
   if (known.decision == nullptr) return false;
   std::set<typename Policy::Id> ids;
   bool is_any_guard = false;
@@ -278,7 +284,7 @@ bool PolicyBook::keeps_missing(const Shelf<Policy>& shelf, const std::vector<Id>
 }
 
 bool PolicyBook::keeps_missing(const kube::Resource& kind, const std::vector<Id>& missing,
-                               const Known& known) const {
+                               const PolicyEventContext& known) const {
   if (kind.kind == kube::kSriovResourcePolicies.kind) return keeps_missing(sriov_, missing, known);
   if (kind.kind == kube::kDeviceAttributes.kind) return keeps_missing(attributes_, missing, known);
   return keeps_missing(exposures_, missing, known);
@@ -295,7 +301,7 @@ const policy::PolicySetPtr& PolicyBook::set() {
 }
 
 void PolicyBook::for_each_problem(const std::function<void(const std::string&)>& say) const {
-  on_each_shelf(*this, [&]<class Policy>(const Shelf<Policy>& shelf) {
+  for_each_store(*this, [&]<class Policy>(const PolicyStore<Policy>& shelf) {
     for (const auto& [id, policy] : shelf.kept) {
       const policy::Problems problems = problems_in(*policy);
       if (problems.empty()) continue;
@@ -308,7 +314,7 @@ void PolicyBook::for_each_problem(const std::function<void(const std::string&)>&
 }
 
 void PolicyBook::for_each_left_out(const std::function<void(const std::string&)>& say) const {
-  on_each_shelf(*this, [&]<class Policy>(const Shelf<Policy>& shelf) {
+  for_each_store(*this, [&]<class Policy>(const PolicyStore<Policy>& shelf) {
     if (const std::string text = shelf.left_out.describe(); !text.empty())
       say(std::string(kPlural<Policy>) + ": " + text);
   });

@@ -49,7 +49,7 @@ template <class Policy>
 using PolicyEvent = SourceEvent<WatchedPolicy<Policy>>;
 
 /// Facts for applying an event; nullptr if unknown.
-struct Known {
+struct PolicyEventContext {
   const policy::Decision* decision = nullptr;  // the last one
 };
 
@@ -64,9 +64,9 @@ class PolicyBook {
   };
   /// Applies an event of the kind's source. An exclude that can no longer be decoded keeps its last valid
   /// content.
-  Applied apply(const PolicyEvent<policy::SriovPolicy>& event, const Known& known);
-  Applied apply(const PolicyEvent<policy::DeviceAttributes>& event, const Known& known);
-  Applied apply(const PolicyEvent<policy::ExposurePolicy>& event, const Known& known);
+  Applied apply(const PolicyEvent<policy::SriovPolicy>& event, const PolicyEventContext& known);
+  Applied apply(const PolicyEvent<policy::DeviceAttributes>& event, const PolicyEventContext& known);
+  Applied apply(const PolicyEvent<policy::ExposurePolicy>& event, const PolicyEventContext& known);
 
   /// Returns whether the event may exclude a device that was not excluded before.
   static bool may_exclude(const PolicyEvent<policy::ExposurePolicy>& event);
@@ -74,7 +74,8 @@ class PolicyBook {
   /// Returns whether objects that a list lacks are too important to drop after one list: most of the offer
   /// depends on them, or one is an exclude that was left out. A failing server, or a replica that lost its
   /// data, may return an incomplete list. False before the first decision.
-  bool keeps_missing(const kube::Resource& kind, const std::vector<Id>& missing, const Known& known) const;
+  bool keeps_missing(const kube::Resource& kind, const std::vector<Id>& missing,
+                     const PolicyEventContext& known) const;
 
   /// Returns all policies in the order of evaluation. The pointer stays the same while nothing changes, so
   /// that sets can be compared by pointers first.
@@ -88,26 +89,30 @@ class PolicyBook {
  private:
   // The objects of one kind, by id.
   template <class Policy>
-  struct Shelf {
+  struct PolicyStore {
     std::map<typename Policy::Id, Shared<Policy>> kept;
     watchers::Omitted left_out;  // for lack of memory
   };
   template <class Visit>
-  static void on_each_shelf(auto& book, Visit visit);
+  static void for_each_store(auto& book, Visit visit);
   template <class Policy>
-  Applied apply_to(Shelf<Policy>& shelf, const PolicyEvent<Policy>& event, const Known& known);
+  Applied apply_to(PolicyStore<Policy>& shelf, const PolicyEvent<Policy>& event,
+                   const PolicyEventContext& known);
   template <class Policy>
-  static bool keeps_missing(const Shelf<Policy>& shelf, const std::vector<Id>& missing, const Known& known);
+  static bool keeps_missing(const PolicyStore<Policy>& shelf, const std::vector<Id>& missing,
+                            const PolicyEventContext& known);
   // Both return false if nothing has changed.
   template <class Policy>
-  static bool put(Shelf<Policy>& shelf, const WatchedPolicy<Policy>& item,
-                  const std::map<typename Policy::Id, Shared<Policy>>& before, const Known& known);
+  static bool put(PolicyStore<Policy>& shelf, const WatchedPolicy<Policy>& item,
+                  const std::map<typename Policy::Id, Shared<Policy>>& before,
+                  const PolicyEventContext& known);
   template <class Policy>
-  static bool take(Shelf<Policy>& shelf, const PolicyEvent<Policy>& event, const Known& known);
+  static bool take(PolicyStore<Policy>& shelf, const PolicyEvent<Policy>& event,
+                   const PolicyEventContext& known);
 
-  Shelf<policy::SriovPolicy> sriov_;
-  Shelf<policy::DeviceAttributes> attributes_;
-  Shelf<policy::ExposurePolicy> exposures_;
+  PolicyStore<policy::SriovPolicy> sriov_;
+  PolicyStore<policy::DeviceAttributes> attributes_;
+  PolicyStore<policy::ExposurePolicy> exposures_;
   policy::PolicySetPtr set_;  // nullptr: to be built
 };
 

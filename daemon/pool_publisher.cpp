@@ -83,12 +83,12 @@ void PoolPublisher::on_node_deleted() {
 void PoolPublisher::set_desired(std::vector<policy::DesiredPool> pools, publishers::NodeIdentity node) {
   publisher_.set_desired(std::move(pools), std::move(node));
   before_gap_.clear();
-  is_put_off_ = false;
+  is_deferred_ = false;
 }
 
-void PoolPublisher::put_off() {
+void PoolPublisher::defer() {
   publisher_.await_desired();
-  is_put_off_ = true;
+  is_deferred_ = true;
 }
 
 std::optional<policy::OfferDifference> PoolPublisher::difference(

@@ -2,7 +2,7 @@
 // The offer of one driver on this node: its publisher, the entries that the server refused, and the log. The
 // daemon has one for each driver; they differ only in their pools.
 // Ownership: ports and events outlive this object.
-// Reentry: events may call set_desired() and put_off().
+// Reentry: events may call set_desired() and defer().
 // Log: added, removed and changed entries, once per decision with a difference.
 #include <optional>
 #include <set>
@@ -68,11 +68,11 @@ class PoolPublisher {
   const std::vector<policy::DesiredPool>& desired_last() const;
   /// The Node was deleted, and its slices with it (owner reference); a new Node gets new ones.
   void on_node_deleted();
-  /// Ends put_off(). node: the slices' node and owner.
+  /// Ends defer(). node: the slices' node and owner.
   void set_desired(std::vector<policy::DesiredPool> pools, publishers::NodeIdentity node);
   /// The desired pools are not to be published yet. The publisher writes and withdraws nothing.
-  void put_off();
-  bool is_put_off() const { return is_put_off_; }
+  void defer();
+  bool is_deferred() const { return is_deferred_; }
   /// Returns the difference of these pools from the desired ones; nullopt if there is none, unless this is
   /// the first decision.
   std::optional<policy::OfferDifference> difference(const std::vector<policy::DesiredPool>& pools,
@@ -86,7 +86,7 @@ class PoolPublisher {
   const std::string driver_;
   policy::QuarantinedEntries quarantine_;
   std::vector<policy::DesiredPool> before_gap_;  // the desired pools before the Node was deleted
-  bool is_put_off_ = false;
+  bool is_deferred_ = false;
   publishers::Publisher publisher_;
 };
 

@@ -11,14 +11,14 @@
 #include <utility>
 
 #include "daemon/boot_evidence.h"
+#include "daemon/cluster_reporter.h"
+#include "daemon/configured_signals.h"
 #include "daemon/host_process.h"
 #include "daemon/kubelet_plugin.h"
 #include "daemon/node_locks.h"
-#include "daemon/node_reporter.h"
 #include "daemon/service.h"
-#include "daemon/signs.h"
 #include "daemon/status/verdict_table.h"
-#include "daemon/status_door.h"
+#include "daemon/status_server.h"
 #include "policy/explain.h"
 #include "reactor/orphans.h"
 #include "reactor/signal.h"
@@ -106,7 +106,7 @@ class Signals {
 
 // Accepts no more requests and waits for those in progress, at most kPluginDrainMax.
 void drain(HostProcess& process, KubeletPlugin& plugin) {
-  plugin.take_no_more();
+  plugin.stop_accepting();
   if (plugin.idle()) return;
   process.log->info("daemon stops when claims in progress are done");
   if (!process.run_until([&] { return plugin.idle(); }, kPluginDrainMax))
@@ -119,9 +119,9 @@ class ConfigurationWait {
  public:
   ConfigurationWait(HostProcess& process, const config::Options& options, Daemon& daemon)
       : daemon_(daemon),
-        sign_(make_sign(process, options, options.until_configured, /*is_daemon=*/true,
-                        [this] { daemon_.await_configuration(sign_->awaited()); })) {
-    daemon_.await_configuration(sign_->awaited());
+        signal_(make_configured_signal(process, options, options.until_configured, /*is_daemon=*/true,
+                                       [this] { daemon_.await_configuration(signal_->awaited()); })) {
+    daemon_.await_configuration(signal_->awaited());
   }
   // Returns whether there is a signal to watch; the daemon itself watches a node state.
   static bool is_needed(const config::Options& options) {
@@ -129,11 +129,11 @@ class ConfigurationWait {
     const How how = options.until_configured.how;
     return how != How::kNothing && how != How::kNodeState;
   }
-  void start() { sign_->start(); }
+  void start() { signal_->start(); }
 
  private:
   Daemon& daemon_;
-  const std::unique_ptr<configured::Sign> sign_;
+  const std::unique_ptr<configured::ConfiguredSignal> signal_;
 };
 
 DaemonPorts daemon_ports(HostProcess& process, const config::Options& options) {
@@ -159,8 +159,8 @@ void serve(HostProcess& process, const std::vector<std::string>& arguments, cons
   if (!plugin && config::has_api_server(running.cluster)) warn_without_plugin(process, running);
   Service service(process, std::move(service_address), daemon);
   status::History history;
-  NodeReporter reporter(process, running, daemon, history, plugin.get());
-  StatusDoor status(process, running, lock_directory, daemon, locks, plugin.get(), reporter, history);
+  ClusterReporter reporter(process, running, daemon, history, plugin.get());
+  StatusServer status(process, running, lock_directory, daemon, locks, plugin.get(), reporter, history);
   MemoryTrimmer trimmer(process.loop.scheduler(), daemon);
   std::optional<ConfigurationWait> configuration;
   if (ConfigurationWait::is_needed(running)) configuration.emplace(process, running, daemon);
@@ -212,12 +212,12 @@ int run(const config::Options& options, const std::vector<std::string>& argument
   reactor::ServiceAddress service_address = reactor::take_service_address();
   const auto lock_directory = NodeLocks::prepare(options);
   if (!lock_directory) {
-    complain(lock_directory.error().what);
+    print_error(lock_directory.error().what);
     return kExitError;
   }
   auto process = HostProcess::open(options);
   if (!process) {
-    complain(process.error().what);
+    print_error(process.error().what);
     return kExitError;
   }
   log_long_turns(**process);

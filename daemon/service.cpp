@@ -32,14 +32,14 @@ void Service::on_writer() {
 
 void Service::look() {
   if (!manager_.is_ready() && daemon_.host_inventory()->version > 0) manager_.ready();
-  manager_.status(how_it_stands(daemon_, is_writer_));
+  manager_.status(status_line(daemon_, is_writer_));
   if (daemon_.decision() == nullptr)
     next_look_ = scheduler_.after(kLookAgain, [this] { look(); });
   else
     next_look_.reset();
 }
 
-std::string how_it_stands(const Daemon& daemon, bool is_writer) {
+std::string status_line(const Daemon& daemon, bool is_writer) {
   const policy::Decision* decision = daemon.decision();
   if (decision == nullptr) {
     const std::vector<std::string> awaited = daemon.waiting_for();

@@ -42,6 +42,6 @@ class Service final : public Observer {
 
 /// Returns one line: "12 devices offered, 3 hidden, 1 held back", or the condition for which the daemon
 /// waits.
-std::string how_it_stands(const Daemon& daemon, bool is_writer);
+std::string status_line(const Daemon& daemon, bool is_writer);
 
 }  // namespace sliced::daemon

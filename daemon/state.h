@@ -1,5 +1,5 @@
 #pragma once
-// The daemon's state, except for parts with their own: the inventory (HeldHost), published slices
+// The daemon's state, except for parts with their own: the inventory (PinnedHost), published slices
 // (PoolPublisher), reserved entries (publishers::Reservations), API server features
 // (publishers::ServerFeatures).
 #include <cstdint>

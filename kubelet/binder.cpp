@@ -27,7 +27,7 @@ Result<std::string> bind_or_restore(const Host& host, Binding what, const Prepar
     if (auto set = host.set_mac(device, mac); !set) return std::move(set.error());
     return group;
   }
-  if (what == Binding::kTakeAgain) {
+  if (what == Binding::kRebind) {
     const auto now = host.read_device(device);
     if (!now || !now->driver.empty()) return std::string();
     return host.restore(device);

@@ -13,9 +13,9 @@
 
 namespace sliced::kubelet {
 
-/// kTakeAgain: binds a restored function that has no driver to its original driver. A function that has a
+/// kRebind: binds a restored function that has no driver to its original driver. A function that has a
 /// driver stays unchanged.
-enum class Binding { kBind, kRestore, kTakeAgain };
+enum class Binding { kBind, kRestore, kRebind };
 
 /// Reentry: `done` is called once, never from within run(). It is not called if the Job is dropped.
 class Binder {

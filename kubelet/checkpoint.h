@@ -21,7 +21,7 @@ struct Checkpoint {
 inline constexpr size_t kCheckpointBytesMax = size_t{32} << 20;
 /// Divisor: the claims of one namespace may fill a quarter of the checkpoint. Users of a namespace write its
 /// network definitions, and must not prevent claims of other namespaces from being prepared.
-inline constexpr size_t kCheckpointNamespacePart = 4;
+inline constexpr size_t kCheckpointNamespaceDivisor = 4;
 inline constexpr size_t kCheckpointClaimsMax = 8'192;
 
 /// Returns one line of JSON with a version and a checksum over the rest. Each distinct

@@ -17,7 +17,7 @@ constexpr std::pair<Errc, std::string_view> kCodes[] = {
     {Errc::kIo, "io"}, {Errc::kTimeout, "timeout"}, {Errc::kNotFound, "gone"}, {Errc::kBusy, "busy"}};
 
 constexpr std::pair<Binding, std::string_view> kOrders[] = {
-    {Binding::kBind, "bind"}, {Binding::kRestore, "restore"}, {Binding::kTakeAgain, "take-again"}};
+    {Binding::kBind, "bind"}, {Binding::kRestore, "restore"}, {Binding::kRebind, "take-again"}};
 
 std::string_view name_of(Errc code) {
   for (const auto& [one, name] : kCodes)

@@ -15,8 +15,8 @@
 
 #include "hotplug/facts.h"
 #include "hotplug/netlink_decode.h"
-#include "kubelet/made_link.h"
 #include "kubelet/netlink.h"
+#include "kubelet/virtual_link.h"
 #include "reactor/base/text.h"
 #include "reactor/descriptor.h"
 
@@ -26,7 +26,7 @@ namespace {
 using netlink::aligned;
 using netlink::bytes_of;
 using netlink::decode_dump;
-using netlink::Dumped;
+using netlink::DumpTypes;
 using netlink::each_attribute;
 using netlink::encode_dump;
 using netlink::error_of;
@@ -146,7 +146,7 @@ bool decode_link(std::string_view payload, HostLink& link) {
   return is_read && is_whole;
 }
 
-constexpr Dumped kLinks = {RTM_GETLINK, RTM_NEWLINK, "RTM_GETLINK", "RTM_NEWLINK"};
+constexpr DumpTypes kLinks = {RTM_GETLINK, RTM_NEWLINK, "RTM_GETLINK", "RTM_NEWLINK"};
 }  // namespace
 
 std::string encode_link_change(int ifindex, const LinkChange& change) {

@@ -22,7 +22,7 @@ namespace {
 using netlink::aligned;
 using netlink::bytes_of;
 using netlink::decode_dump;
-using netlink::Dumped;
+using netlink::DumpTypes;
 using netlink::each_attribute;
 using netlink::encode_dump;
 using netlink::encode_request;
@@ -32,7 +32,7 @@ using netlink::number_in;
 using netlink::read_dump;
 using netlink::read_items;
 
-constexpr Dumped kAddresses = {RTM_GETADDR, RTM_NEWADDR, "RTM_GETADDR", "RTM_NEWADDR"};
+constexpr DumpTypes kAddresses = {RTM_GETADDR, RTM_NEWADDR, "RTM_GETADDR", "RTM_NEWADDR"};
 
 std::string ip_text(std::string_view bytes) {
   const auto address = IpAddress::of_bytes(bytes);
@@ -92,7 +92,7 @@ Result<std::vector<HostAddress>> read_addresses() {
 
 namespace {
 
-constexpr Dumped kRoutes = {RTM_GETROUTE, RTM_NEWROUTE, "RTM_GETROUTE", "RTM_NEWROUTE"};
+constexpr DumpTypes kRoutes = {RTM_GETROUTE, RTM_NEWROUTE, "RTM_GETROUTE", "RTM_NEWROUTE"};
 
 bool decode_link_address(std::string_view payload, LinkAddress& out) {
   ifaddrmsg info{};
@@ -134,8 +134,8 @@ bool decode_route(std::string_view payload, LinkRoute& out) {
   return is_whole;
 }
 
-constexpr Dumped kRules = {RTM_GETRULE, RTM_NEWRULE, "RTM_GETRULE", "RTM_NEWRULE"};
-constexpr Dumped kNeighbors = {RTM_GETNEIGH, RTM_NEWNEIGH, "RTM_GETNEIGH", "RTM_NEWNEIGH"};
+constexpr DumpTypes kRules = {RTM_GETRULE, RTM_NEWRULE, "RTM_GETRULE", "RTM_NEWRULE"};
+constexpr DumpTypes kNeighbors = {RTM_GETNEIGH, RTM_NEWNEIGH, "RTM_GETNEIGH", "RTM_NEWNEIGH"};
 
 // Sets table 0 if the rule refers to no table, or has a condition of another kind.
 bool decode_rule(std::string_view payload, NetworkRule& out) {

@@ -27,7 +27,7 @@ bool is_so(const hotplug::HostView& host, const policy::MissingMac& what) {
 
 Result<policy::MacOutcome> set_missing_mac(const hotplug::HostView& host, const WriteMissingMac& write,
                                            const policy::MissingMac& what) {
-  if (!is_so(host, what)) return policy::MacOutcome::kNotSo;
+  if (!is_so(host, what)) return policy::MacOutcome::kFactsChanged;
   const auto written = write({.ifindex = what.pf_ifindex, .index = what.index}, what.mac);
   if (!written) return written.error();
   return *written ? policy::MacOutcome::kSet : policy::MacOutcome::kHadAddress;

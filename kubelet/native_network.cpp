@@ -386,7 +386,7 @@ Result<Unit> check_type(const NativeNetwork& network, const std::string& path) {
   if (!network.mode.empty() && network.type != "macvlan")
     return wrong_field(path + ".mode", "is " + in_quotes(network.mode, 64) + is_type +
                                            ": leave it out, only macvlan has modes");
-  if (!network.makes_link()) return Unit{};
+  if (!network.creates_link()) return Unit{};
   if (!network.rdma.empty())
     return wrong_field(path + ".rdma",
                        "is " + in_quotes(network.rdma, 64) + is_type +
@@ -597,7 +597,7 @@ std::string native_config(const NativeNetwork& network, const std::string& inter
                           const std::string& rdma_device, const std::string& scalable_function) {
   Json config{Json::Object{{"cniVersion", "1.1.0"}, {"name", "network"}, {"type", "sliced-native"}}};
   // The lower interface has the same key as in the CNI plugins' configs.
-  config.set(!network.makes_link()          ? "hostInterface"
+  config.set(!network.creates_link()        ? "hostInterface"
              : network.type == "bridgePort" ? "bridge"
                                             : "master",
              Json(interface));

@@ -58,7 +58,7 @@ struct NativeNetwork {
   std::string rdma = {};  // "move": the RDMA device moves with the interface; "": it stays
   /// Canonical JSON of `ipam`, whose plugin assigns the addresses; "": none. Excludes addresses.
   std::string ipam = {};
-  bool makes_link() const { return !type.empty() && type != "passthrough"; }
+  bool creates_link() const { return !type.empty() && type != "passthrough"; }
   bool waits_for_dad() const { return dad == "wait"; }
   /// Returns whether the addresses are unknown until the IPAM plugin has run.
   bool runs_ipam() const { return !ipam.empty(); }

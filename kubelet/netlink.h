@@ -70,13 +70,13 @@ std::string text_in(std::string_view value);
 std::optional<uint32_t> number_in(std::string_view value);
 
 /// A dump request and the type of the messages that answer it.
-struct Dumped {
+struct DumpTypes {
   uint16_t get, made;
-  const char *get_name, *made_name;
+  const char *get_name, *reply_name;
 };
 // All members of Info are zero: any family and interface.
 template <class Info>
-std::string encode_dump(const Dumped& what) {
+std::string encode_dump(const DumpTypes& what) {
   struct {
     nlmsghdr header;
     Info info;
@@ -91,7 +91,7 @@ std::string encode_dump(const Dumped& what) {
 // Calls visit(payload) for each message, which returns whether it is complete. Returns whether this was the
 // last datagram of the dump.
 template <class Visit>
-Result<bool> decode_dump(std::string_view datagram, const Dumped& what, const Visit& visit) {
+Result<bool> decode_dump(std::string_view datagram, const DumpTypes& what, const Visit& visit) {
   const std::string name = what.get_name;
   while (datagram.size() >= sizeof(nlmsghdr)) {
     nlmsghdr header{};
@@ -109,14 +109,14 @@ Result<bool> decode_dump(std::string_view datagram, const Dumped& what, const Vi
     if ((header.nlmsg_flags & NLM_F_DUMP_INTR) != 0)
       return Error{Errc::kBusy, name + ": the interfaces changed while they were read"};
     if (header.nlmsg_type == what.made && !visit(payload))
-      return Error{Errc::kInvalid, std::string(what.made_name) + " is cut"};
+      return Error{Errc::kInvalid, std::string(what.reply_name) + " is cut"};
   }
   return false;
 }
 
 // begin: called before the first datagram of each attempt. A dump is repeated if a change interrupted it.
 template <class Begin, class Decode>
-Result<Unit> read_dump(int network_namespace, const Dumped& what, const std::string& request,
+Result<Unit> read_dump(int network_namespace, const DumpTypes& what, const std::string& request,
                        const Begin& begin, const Decode& decode, int protocol = NETLINK_ROUTE) {
   constexpr size_t kDatagramMax = 256u << 10;
   constexpr int kTriesMax = 8;
@@ -154,7 +154,7 @@ std::string encode_request(uint16_t type, const Info& info, const std::string& a
 // Returns the items of a dump for which `counts` is true. decode(payload, item) returns false for a truncated
 // one.
 template <class Info, class Item, class Decode, class Counts>
-Result<std::vector<Item>> read_items(int network_namespace, const Dumped& dumped, Decode decode,
+Result<std::vector<Item>> read_items(int network_namespace, const DumpTypes& dumped, Decode decode,
                                      Counts counts) {
   std::vector<Item> items;
   auto read = read_dump(

@@ -169,8 +169,8 @@ std::string NodeHost::driver_of(const std::string& pci) const {
   return last(view_->readlink(function_path(pci) + "/driver").value_or(""));
 }
 
-void NodeHost::look_at_rdma(const std::string& device, const std::vector<std::string>& interfaces,
-                            DeviceSnapshot& out) const {
+void NodeHost::read_rdma(const std::string& device, const std::vector<std::string>& interfaces,
+                         DeviceSnapshot& out) const {
   constexpr std::string_view kDevices = "sys/class/infiniband";
   constexpr std::array<std::string_view, 2> kNodeClasses = {"infiniband_verbs", "infiniband_mad"};
   const auto rdma = device.empty() ? std::vector<std::string>{} : names(device + "/infiniband");
@@ -218,14 +218,14 @@ Result<DeviceSnapshot> NodeHost::read_device(const PreparedDevice& device) const
     const std::string hardware = hardware_of(device), sf = path_of_hardware(*view_, hardware);
     if (sf.empty() && !hardware.empty())
       return Error{Errc::kNotFound, "device " + escaped(device.device) + " does not exist on this node"};
-    if (!sf.empty()) look_at_sf(sf, out);
+    if (!sf.empty()) read_scalable_function(sf, out);
     out.interface = sf.empty() ? device.interface : interface_of_hardware(*view_, hardware, device.interface);
     if (!device.interface.empty() &&
         (out.interface.empty() || !view_->list("sys/class/net/" + out.interface)))
       return Error{Errc::kNotFound,
                    "interface " + escaped(device.interface) + " does not exist on this node"};
     if (!out.interface.empty()) read_uppers(out.interface);
-    look_at_rdma(sf, {out.interface}, out);
+    read_rdma(sf, {out.interface}, out);
     if (auto use = vdpa_use(out.vdpas); !use.empty()) out.in_use = "device " + device.device + std::move(use);
     const std::vector<std::string> below = functions_below(out.interface);
     std::set<std::string> pfs;
@@ -234,7 +234,7 @@ Result<DeviceSnapshot> NodeHost::read_device(const PreparedDevice& device) const
       pfs.insert(pf.empty() ? function : pf);
     }
     out.lower_pfs.assign(pfs.begin(), pfs.end());
-    look_at_macs(device, below, out);
+    find_mac_holder(device, below, out);
     const std::vector<HostLink> links = links_now();
     out.immovable_interfaces = immovable_of(links, {out.interface});
     if (device.config.if_name != out.interface)
@@ -250,8 +250,8 @@ Result<DeviceSnapshot> NodeHost::read_device(const PreparedDevice& device) const
   out.is_on_vfio = hotplug::is_bound_to_vfio(*view_, path, out.driver);
   const std::vector<std::string> interfaces = names(net_path(*view_, device.pci));
   for (const std::string& interface : interfaces) read_uppers(interface);
-  look_at_rdma(path, interfaces, out);
-  look_at_macs(device, {device.pci}, out);
+  read_rdma(path, interfaces, out);
+  find_mac_holder(device, {device.pci}, out);
   out.interfaces = interfaces;
   out.interface = interface_of_hardware(*view_, device.pci, device.interface);
   const std::vector<HostLink> links = links_now();
@@ -259,7 +259,7 @@ Result<DeviceSnapshot> NodeHost::read_device(const PreparedDevice& device) const
   if (std::find(interfaces.begin(), interfaces.end(), device.config.if_name) == interfaces.end())
     out.name_holder = name_holder(device.config.if_name, device.pci, links);
   if (const auto free = check_holder(device.pci); !free) out.in_use = free.error().what;
-  if (device.vfio) look_at_vfio(device.pci, out);
+  if (device.vfio) read_vfio(device.pci, out);
   out.vdpas = hotplug::find_vdpa_devices(*view_, device.pci);
   if (auto use = vdpa_use(out.vdpas); out.in_use.empty() && !use.empty())
     out.in_use = "device " + device.pci + std::move(use);
@@ -275,7 +275,7 @@ Result<DeviceSnapshot> NodeHost::read_device(const PreparedDevice& device) const
   return out;
 }
 
-void NodeHost::look_at_vfio(const std::string& pci, DeviceSnapshot& out) const {
+void NodeHost::read_vfio(const std::string& pci, DeviceSnapshot& out) const {
   const std::string path = function_path(pci);
   std::string group = last(view_->readlink(path + "/iommu_group").value_or(""));
   if (!group.empty() && text(path + "/iommu_group/name") == "vfio-noiommu") group = "noiommu-" + group;
@@ -308,7 +308,7 @@ std::vector<HostLink> NodeHost::links_now() const {
   return links ? *std::move(links) : std::vector<HostLink>();
 }
 
-void NodeHost::look_at_sf(const std::string& path, DeviceSnapshot& out) const {
+void NodeHost::read_scalable_function(const std::string& path, DeviceSnapshot& out) const {
   const std::string auxiliary = hotplug::auxiliary_above(path);
   out.identity.pf = auxiliary.substr(0, auxiliary.find('/'));
   out.identity.product = std::string(kSfProduct) + text(path + "/sfnum");
@@ -331,8 +331,8 @@ std::optional<std::string> NodeHost::name_holder(const std::string& interface, c
   return std::nullopt;
 }
 
-void NodeHost::look_at_macs(const PreparedDevice& device, const std::vector<std::string>& functions,
-                            DeviceSnapshot& out) const {
+void NodeHost::find_mac_holder(const PreparedDevice& device, const std::vector<std::string>& functions,
+                               DeviceSnapshot& out) const {
   const bool is_function =
       device.holding.is_exclusive && device.share_id.empty() && !hardware_of(device).empty();
   for (const std::string& mac : macs_for_pod(device))
@@ -504,7 +504,7 @@ Result<RestoredSettings> NodeHost::restore_settings(const OriginalSettings& orig
     // enforces it from then on. If the PF enforces another address, the interface refuses this one. Then the
     // PF is written first, and the interface after it.
     if (vf && original.interface && !original.interface->is_name_only)
-      ask_for_mac(original.device, original.interface->name, original.interface->mac);
+      set_interface_mac(original.device, original.interface->name, original.interface->mac);
     vf_restored = vf ? restore_vf(*vf, original.device, {*original.vf, original.own}) : vf.error();
     if (!vf_restored && vf_restored.error().code == Errc::kBusy) return std::move(vf_restored.error()).in(at);
   }
@@ -524,7 +524,8 @@ Result<RestoredSettings> NodeHost::restore_settings(const OriginalSettings& orig
   return std::move(vf_restored ? out.error() : vf_restored.error()).in(at);
 }
 
-void NodeHost::ask_for_mac(const std::string& device, const std::string& name, const std::string& mac) const {
+void NodeHost::set_interface_mac(const std::string& device, const std::string& name,
+                                 const std::string& mac) const {
   if (mac.empty() || !kernel_.links) return;
   const auto links = kernel_.links();
   const auto link = links ? link_of(*links, device, name) : std::nullopt;
@@ -575,8 +576,9 @@ Result<Unit> NodeHost::restore_vfs(const OriginalSettings& original) const {
     VfOfInterface vf = *uplink;
     vf.index = index;
     auto restored = restore_vf(vf, function->second, was);
-    ask_for_mac(function->second, "", was.own.mac);  // the driver may have adopted the address that the PF
-                                                     // enforced
+    set_interface_mac(function->second, "",
+                      was.own.mac);  // the driver may have adopted the address that the PF
+                                     // enforced
     if (restored) continue;
     if (problem)
       problem->what += "; " + restored.error().what;
@@ -724,7 +726,7 @@ Result<std::string> NodeHost::user_of(const PreparedClaim& claim) const {
   for (const ReservingPod& pod : claim.pods) pods.push_back(pod.uid);
   auto process = kernel_.process_of(pods);
   if (!process) return std::move(process.error());
-  const auto name_of = [](const DeviceHolder& one) {
+  const auto name_of = [](const DeviceProcess& one) {
     return "process " + std::to_string(one.pid) + " (" + one.name + ")";
   };
   if (*process) return name_of(**process);
@@ -782,7 +784,7 @@ Result<std::string> NodeHost::bind(const PreparedDevice& device,
 
 // A VF whose PF sets no address gets a new random one at each probe. Its address is published, and selectors
 // may match it, so it is restored. A driver may refuse it.
-void NodeHost::return_address(const PreparedDevice& device) const {
+void NodeHost::restore_own_mac(const PreparedDevice& device) const {
   const std::string own = own_mac_of(device);
   if (!kernel_.write_own_mac || own.empty()) return;
   const auto until = Clock::now() + kInterfaceWaitMax;
@@ -816,8 +818,8 @@ Result<std::string> NodeHost::restore(const PreparedDevice& device) const {
     return std::string();
   if (!bound.empty() && bound != kVfioDriver) {
     if (bound == original)
-      return_address(device);  // the process that bound it may have ended before this
-                               // step
+      restore_own_mac(device);  // the process that bound it may have ended before this
+                                // step
     return leave("");
   }
   if (auto free = check_holder(pci); !free) return std::move(free.error());
@@ -834,7 +836,7 @@ Result<std::string> NodeHost::restore(const PreparedDevice& device) const {
     if (!driver_of(pci).empty()) return std::move(back.error());
     return leave(back.error().what + ", which it had, and has none");
   }
-  return_address(device);
+  restore_own_mac(device);
   return original.empty() ? Result<std::string>(std::string()) : leave("");
 }
 
@@ -866,14 +868,14 @@ std::vector<Result<Unit>> NodeHost::apply(const std::vector<FileChange>& changes
   std::vector<Result<Unit>> out;
   for (size_t next = 0; next < changes.size();) {
     const size_t count = together(std::span(changes).subspan(next));
-    for (auto& result : apply_together(std::span(changes).subspan(next, count)))
+    for (auto& result : apply_batch(std::span(changes).subspan(next, count)))
       out.push_back(std::move(result));
     next += count;
   }
   return out;
 }
 
-std::vector<Result<Unit>> NodeHost::apply_together(std::span<const FileChange> changes) const {
+std::vector<Result<Unit>> NodeHost::apply_batch(std::span<const FileChange> changes) const {
   std::vector<Result<Unit>> out(changes.size(), Unit{});
   const auto write = [&](auto files_of) {
     std::vector<std::vector<reactor::DurableFile>> sets(changes.size());

@@ -12,7 +12,7 @@
 
 #include "hotplug/host_view.h"
 #include "kubelet/cdi/store.h"
-#include "kubelet/device_holder.h"
+#include "kubelet/device_process.h"
 #include "kubelet/host.h"
 #include "kubelet/host_link.h"
 #include "kubelet/metadata_files.h"
@@ -50,10 +50,10 @@ class NodeHost final : public Host {
     /// Returns whether the node "/dev/..." exists.
     std::function<bool(const std::string& path)> has_node;
     /// See process_with_open().
-    std::function<Result<std::optional<DeviceHolder>>(const std::vector<std::string>& nodes)>
+    std::function<Result<std::optional<DeviceProcess>>(const std::vector<std::string>& nodes)>
         process_with_open = {};
     /// See process_of_pods(). Empty: processes cannot be seen.
-    std::function<Result<std::optional<DeviceHolder>>(const std::vector<std::string>& pods)> process_of = {};
+    std::function<Result<std::optional<DeviceProcess>>(const std::vector<std::string>& pods)> process_of = {};
     /// See read_vf_macs(), write_vf_mac() and write_own_mac().
     std::function<Result<std::map<int, std::string>>(int ifindex)> read_macs = {};
     std::function<Result<Unit>(const VfOfInterface& vf, const std::string& mac)> write_mac = {};
@@ -106,8 +106,8 @@ class NodeHost final : public Host {
   // sysfs. device: its path in sysfs, "" for a link. interfaces: its own, in this namespace. An RDMA device
   // in another network namespace has nodes here, but no name: the kernel hides the directory infiniband/ of
   // such a device in sysfs, but not the class directories of its nodes.
-  void look_at_rdma(const std::string& device, const std::vector<std::string>& interfaces,
-                    DeviceSnapshot& out) const;
+  void read_rdma(const std::string& device, const std::vector<std::string>& interfaces,
+                 DeviceSnapshot& out) const;
   // Returns the device's interface in this namespace: the one with the name, otherwise the function's only
   // one; nullopt if it is not here.
   std::optional<HostLink> link_of(const std::vector<HostLink>& links, const std::string& device,
@@ -127,9 +127,9 @@ class NodeHost final : public Host {
   Result<Unit> restore_vfs(const OriginalSettings& original) const;
   // Sets the MAC address of the device's interface, if it is in this namespace. Ignores a refusal of the
   // driver.
-  void ask_for_mac(const std::string& device, const std::string& name, const std::string& mac) const;
-  void look_at_vfio(const std::string& pci, DeviceSnapshot& out) const;  // sets the nodes that exist
-  void look_at_sf(const std::string& path, DeviceSnapshot& out) const;
+  void set_interface_mac(const std::string& device, const std::string& name, const std::string& mac) const;
+  void read_vfio(const std::string& pci, DeviceSnapshot& out) const;  // sets the nodes that exist
+  void read_scalable_function(const std::string& path, DeviceSnapshot& out) const;
   // Returns " is in use: ..." for the first of them that a process has open; "" if no use is found.
   std::string vdpa_use(const std::vector<hotplug::VdpaDevice>& vdpas) const;
   std::vector<HostLink> links_now() const;  // empty if the kernel does not answer
@@ -149,8 +149,8 @@ class NodeHost final : public Host {
   std::vector<std::string> functions_below(const std::string& interface) const;
   // Sets mac_holder and mac_held for the first address that another function has, or an interface of the host on top of the
   // PF.
-  void look_at_macs(const PreparedDevice& device, const std::vector<std::string>& functions,
-                    DeviceSnapshot& out) const;
+  void find_mac_holder(const PreparedDevice& device, const std::vector<std::string>& functions,
+                       DeviceSnapshot& out) const;
   // Errors: kBusy with the other function's address: a group can only be assigned as a whole.
   Result<Unit> check_group(const std::string& pci, const std::vector<PreparedDevice>& together) const;
   // Returns "7", or "noiommu-7", once its node exists. Errors: kTimeout after kNodeWaitMax.
@@ -163,13 +163,13 @@ class NodeHost final : public Host {
   Result<Unit> check_holder(const std::string& pci) const;
   // Restores the interface's own address from before vfio-pci, if its driver would choose another one.
   // Ignores failures: the function is usable anyway.
-  void return_address(const PreparedDevice& device) const;
+  void restore_own_mac(const PreparedDevice& device) const;
   // Rebinds with driver_override, the driver's unbind and drivers_probe
   // (Documentation/ABI/testing/sysfs-bus-pci). "": the driver that the kernel chooses.
   Result<Unit> rebind(const std::string& pci, const std::string& driver) const;
   // Writes the files of all changes together, then applies the rest of each. Requires: no change writes a
   // file that an earlier one removes.
-  std::vector<Result<Unit>> apply_together(std::span<const FileChange> changes) const;
+  std::vector<Result<Unit>> apply_batch(std::span<const FileChange> changes) const;
   Result<std::vector<reactor::DurableFile>> original_files(const FileChange& change) const;
   Result<std::vector<reactor::DurableFile>> spec_files(const FileChange& change) const;
   Result<Unit> apply_rest(const FileChange& change) const;  // all but the two above

@@ -83,7 +83,7 @@ std::optional<PreparedDevice> device_in(const Json& one) {
     out.is_of_peer = true;
     out.network_data = network_data_in(one.find("NetworkDeviceData"));
   }
-  if (out.config.wants_vfio())
+  if (out.config.requires_vfio())
     out.vfio = VfioBinding{.original_driver = std::string(one.text("OriginalDriver")),
                            .group = vfio_nodes_in(out.edits).group,
                            .cdev = vfio_nodes_in(out.edits).cdev};

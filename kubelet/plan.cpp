@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "hotplug/held_facts.h"
+#include "hotplug/pinned_facts.h"
 #include "kube/objects/json.h"
 #include "kube/objects/names.h"
 #include "kubelet/device_metadata.h"
@@ -69,7 +69,7 @@ PreparedDevice prepared(const AllocatedDevice& result, const KnownEntry& known, 
     out.interface = device.netdev->kernel_name.empty() ? device.netdev->name : device.netdev->kernel_name;
   out.identity = {device.vendor, device.product, device.pf ? device.pf->text() : ""};
   if (device.sf_number) out.identity.product = std::string(kSfProduct) + std::to_string(*device.sf_number);
-  if (out.config.wants_vfio() ||
+  if (out.config.requires_vfio() ||
       ((device.is_on_vfio || hotplug::is_vfio_driver(device.driver)) && can_have_vfio_nodes(out)))
     out.vfio = VfioBinding{};
   if (!out.is_admin && out.holding.is_exclusive) out.held = hotplug::facts_to_pin(device);
@@ -126,17 +126,17 @@ Result<Unit> check_network_type(const PreparedDevice& device, const KnownEntry& 
                                      ", and " + escaped(device.device) + why};
   };
   const bool is_bridge = known.device.type == hotplug::DeviceType::kBridge;
-  if (is_shared && !network.makes_link())
+  if (is_shared && !network.creates_link())
     return refused(std::string(" is a shared device, which does not move into one pod: set type to ") +
                    (is_bridge ? "bridgePort" : "macvlan, ipvlan or vlan"));
-  if (!is_shared && network.makes_link())
+  if (!is_shared && network.creates_link())
     return refused(" is an exclusive device, whose interface moves into the pod: leave out type");
   if (network.type == "bridgePort" && !is_bridge)
     return refused(" is not a bridge: set type to macvlan, ipvlan or vlan");
   if (!network.rdma.empty() && known.device.rdma_device.empty())
     return Error{Errc::kInvalid, where + ": network.rdma is " + network.rdma + ", and " +
                                      escaped(device.device) + " has no RDMA device: leave it out"};
-  if (network.makes_link() && (device.config.is_mac_claims || !device.mac.empty()))
+  if (network.creates_link() && (device.config.is_mac_claims || !device.mac.empty()))
     return Error{
         Errc::kInvalid,
         where + ": the " +
@@ -170,7 +170,7 @@ Result<Unit> check_vf_settings(const PreparedDevice& device, const KnownEntry& k
                  where + ": network." + std::string(one.field) + " is " + one.value + ", and " + why};
   };
   for (const NativeVfSetting& one : native_vf_settings(device.config.network->vf))
-    if (device.identity.pf.empty() && !device.config.network->makes_link())
+    if (device.identity.pf.empty() && !device.config.network->creates_link())
       return refused(one, escaped(device.device) + " is not a VF, whose PF could set it: leave it out");
   const hotplug::VfConfig& of_claim = device.config.vf_of_claim;
   for (const NativeVfSetting& one : native_vf_settings(of_claim))
@@ -207,7 +207,7 @@ Result<Unit> check_mac(const PreparedDevice& device, const KnownEntry& known, co
                                      ", and spec.allow of " + known.allowing_policies +
                                      " has no mac: leave out the address, or have mac added to spec.allow "
                                      "of each policy that matches the device"};
-  if (!device.vfio && !device.config.wants_interface() && device.multus_resource.empty())
+  if (!device.vfio && !device.config.requires_interface() && device.multus_resource.empty())
     return Error{Errc::kInvalid,
                  where + ": the pod requests MAC address " + device.mac +
                      ", and no configuration sets it: set network, netAttachDefName, or driver"};
@@ -236,7 +236,7 @@ class InterfaceNames {
 
  private:
   static bool has_interface(const PreparedDevice& device) {
-    return !device.is_admin && device.config.wants_interface();
+    return !device.is_admin && device.config.requires_interface();
   }
 
   std::set<std::string> used_names_;
@@ -357,8 +357,8 @@ std::string refusal_of_setting(const KnownEntry& known, const std::string& setti
                                const NativeNetwork& network) {
   const std::string value = vlan ? setting + "=" + std::to_string(*vlan) : setting;
   // On a shared device it is a VLAN of the new link, and no PF sets it.
-  const std::string nothing = network.makes_link() ? "no VLAN" : "nothing";
-  const std::string by = network.makes_link() ? "" : " through the PF";
+  const std::string nothing = network.creates_link() ? "no VLAN" : "nothing";
+  const std::string by = network.creates_link() ? "" : " through the PF";
   const std::string leave_out =
       network.type == "vlan" && setting == "vlan" ? "set type to macvlan or ipvlan" : "leave it out";
   if (!known.has_policy)

@@ -42,7 +42,7 @@ class Plugin::Served {
     if (!paths) return;  // tend() logs the error
     note(remove_silent_others(settings_.directories, name_, {.folder = paths->folder}));
   }
-  void look_at_health() { health_.look(); }
+  void refresh_health() { health_.look(); }
   const std::string& name() const { return name_; }
   bool is_serving() const { return service_ && registration_; }
 
@@ -108,7 +108,9 @@ class Plugin::Served {
 
 Plugin::Plugin(PluginPorts ports, Settings settings, std::vector<Driver> drivers) : ports_(std::move(ports)) {
   for (Driver& driver : drivers) {
-    const auto on_other = [this, name = driver.name](const std::string& where) { note_other(name, where); };
+    const auto on_other = [this, name = driver.name](const std::string& where) {
+      set_other_program(name, where);
+    };
     served_.push_back(std::make_unique<Served>(ports_, settings, std::move(driver), on_other));
   }
 }
@@ -122,7 +124,7 @@ void Plugin::start(std::function<void()> on_alone) {
   for (const auto& one : served_) one->tend();
 }
 
-void Plugin::note_other(const std::string& driver, const std::string& where) {
+void Plugin::set_other_program(const std::string& driver, const std::string& where) {
   const auto before = others_;
   if (where.empty())
     others_.erase(driver);
@@ -133,8 +135,8 @@ void Plugin::note_other(const std::string& driver, const std::string& where) {
   ports_.on_other_program();
 }
 
-void Plugin::look_at_health() {
-  for (const auto& one : served_) one->look_at_health();
+void Plugin::refresh_health() {
+  for (const auto& one : served_) one->refresh_health();
 }
 
 bool Plugin::is_serving(const std::string& driver) const {

@@ -61,13 +61,13 @@ class Plugin {
   const std::map<std::string, std::string>& other_programs() const { return others_; }
   /// Called when the host or the offered devices may have changed. Cheap: changes within kHealthSettle are
   /// combined, and nothing is computed while no kubelet watches.
-  void look_at_health();
+  void refresh_health();
   /// Returns whether both sockets of the driver exist.
   bool is_serving(const std::string& driver) const;
 
  private:
   class Served;
-  void note_other(const std::string& driver, const std::string& where);
+  void set_other_program(const std::string& driver, const std::string& where);
 
   const PluginPorts ports_;
   std::list<std::unique_ptr<Served>> served_;

@@ -101,7 +101,7 @@ std::string no_room(const PreparedClaim& claim, const PreparedClaims& prepared, 
   };
   if (all.bytes() > bytes_max || all.claims() > kCheckpointClaimsMax)
     return "the record of prepared claims on this node is full" + text(all);
-  const size_t of_namespace_max = bytes_max / kCheckpointNamespacePart;
+  const size_t of_namespace_max = bytes_max / kCheckpointNamespaceDivisor;
   if (of_namespace.bytes() > of_namespace_max)
     return "namespace " + escaped(claim.namespace_) +
            " has used its part of the record of prepared claims on this node, which is " +
@@ -111,7 +111,7 @@ std::string no_room(const PreparedClaim& claim, const PreparedClaims& prepared, 
 
 // Without a driver, containers would miss their interface. A VM gets the function itself, so it is not
 // affected.
-std::string lacks_driver(const PreparedDevice& device, const Driverless& driverless) {
+std::string lacks_driver(const PreparedDevice& device, const DriverRetries& driverless) {
   const std::string driver = device.is_admin || device.vfio ? "" : driverless.driver_of(device.pci);
   if (driver.empty()) return "";
   return "device " + in_quotes(device.pool + "/" + device.device) + " is without its driver " +
@@ -123,7 +123,7 @@ std::string lacks_driver(const PreparedDevice& device, const Driverless& driverl
 // before this rule, must not undo the devices of running pods.
 bool has_same_binding(const PreparedDevice& one, const PreparedDevice& other) {
   return one.vfio.has_value() == other.vfio.has_value() ||
-         (!one.config.wants_vfio() && !other.config.wants_vfio());
+         (!one.config.requires_vfio() && !other.config.requires_vfio());
 }
 
 bool are_same_devices(const PreparedClaim& a, const PreparedClaim& b) {
@@ -220,10 +220,10 @@ std::span<const PrepareStep> ClaimPreparer::prepare_steps() {
       &ClaimPreparer::plan_claim,
       &ClaimPreparer::compare_with_record,
       &ClaimPreparer::check_conflicting_claim,
-      &ClaimPreparer::keep_from_others,
+      &ClaimPreparer::reserve_devices,
       &ClaimPreparer::read_networks,
       &ClaimPreparer::look,
-      &ClaimPreparer::judge_looks,
+      &ClaimPreparer::check_snapshots,
       &ClaimPreparer::record_begun,
       &ClaimPreparer::bind,
       &ClaimPreparer::commit_prepared,
@@ -337,8 +337,8 @@ void ClaimPreparer::compare_with_record(Task& task) {
   const auto work = [found = task.found, host = ports_.host, devices = task.before->devices] {
     for (const PreparedDevice& device : devices) found->snapshots.push_back(host->read_device(device));
   };
-  task.job = ports_.executor.run(work, kLookMax, [this, &task](bool finished) {
-    if (!finished) return give_up(task, kKernelSilent);
+  task.job = ports_.executor.run(work, kReadDevicesMax, [this, &task](bool finished) {
+    if (!finished) return give_up(task, kKernelTimeout);
     for (size_t i = 0; i < task.before->devices.size(); ++i) {
       const Result<DeviceSnapshot>& look = task.found->snapshots[i];
       const std::string why = look ? stale_nodes(task.before->devices[i], *look) : "";
@@ -377,7 +377,7 @@ void ClaimPreparer::check_conflicting_claim(Task& task) {
   advance(task);
 }
 
-void ClaimPreparer::keep_from_others(Task& task) {
+void ClaimPreparer::reserve_devices(Task& task) {
   if (task.claim.devices.empty()) return end(task, {});
   for (const PreparedDevice& device : task.claim.devices) {
     auto known = knowledge_.find(task.driver, device.pool, device.device);
@@ -387,7 +387,8 @@ void ClaimPreparer::keep_from_others(Task& task) {
     task.known.push_back(std::move(*known));
     if (const std::string why = refusal(task.claim, device, task.known.back(), prepared_); !why.empty())
       return give_up(task, why);
-    if (const std::string why = lacks_driver(device, driverless_); !why.empty()) return give_up(task, why);
+    if (const std::string why = lacks_driver(device, driver_retries_); !why.empty())
+      return give_up(task, why);
     if (const std::string why = mac_refusal(task.claim, device, prepared_, original_macs_); !why.empty())
       return give_up(task, why);
     if (restoring_.contains(settings_key(device)))
@@ -471,15 +472,15 @@ void ClaimPreparer::look(Task& task) {
       found->settings.push_back(read());
     }
   };
-  task.job = ports_.executor.run(work, kLookMax, [this, &task](bool finished) {
+  task.job = ports_.executor.run(work, kReadDevicesMax, [this, &task](bool finished) {
     if (finished)
       advance(task);
     else
-      give_up(task, kKernelSilent);
+      give_up(task, kKernelTimeout);
   });
 }
 
-void ClaimPreparer::judge_looks(Task& task) {
+void ClaimPreparer::check_snapshots(Task& task) {
   for (size_t i = 0; i < task.claim.devices.size(); ++i) {
     PreparedDevice& device = task.claim.devices[i];
     const Result<DeviceSnapshot>& look = task.found->snapshots[i];
@@ -501,7 +502,7 @@ void ClaimPreparer::judge_looks(Task& task) {
         !why.empty())
       return give_up(task, why);
     // Without a VfConfig for vfio-pci nothing is bound: the current driver decides.
-    if (!device.config.wants_vfio() && can_have_vfio_nodes(device)) {
+    if (!device.config.requires_vfio() && can_have_vfio_nodes(device)) {
       if (look->has_vfio_driver() && !device.vfio) device.vfio = VfioBinding{};
       if (!look->has_vfio_driver()) device.vfio.reset();
     }
@@ -531,7 +532,7 @@ void ClaimPreparer::judge_looks(Task& task) {
     }
     if (!device.vfio || !device.vfio->original_driver.empty()) continue;
     std::string driver = look->driver == kVfioDriver ? task.known[i].device.driver : look->driver;
-    if (driver.empty()) driver = driverless_.driver_of(device.pci);
+    if (driver.empty()) driver = driver_retries_.driver_of(device.pci);
     // It was bound for this claim, and its original driver is unknown: the kernel chooses one later.
     if (driver == kVfioDriver && was_on_vfio(task.before, device)) continue;
     device.vfio->original_driver = driver.empty() ? std::string(kNoDriver) : driver;
@@ -581,7 +582,7 @@ std::string ClaimPreparer::lacks_original_setting(const PreparedDevice& device,
                                                   const Result<OriginalSettings>& read) const {
   if (device.is_admin || !device.config.network) return "";
   const hotplug::VfConfig& wanted = device.config.network->vf;
-  if (wanted == hotplug::VfConfig{} || device.config.network->makes_link()) return "";
+  if (wanted == hotplug::VfConfig{} || device.config.network->creates_link()) return "";
   const auto kept = original_settings_.find(settings_key(device));
   const bool is_kept = kept != original_settings_.end();
   const OriginalSettings* original = read ? &*read : is_kept ? &kept->second : nullptr;

@@ -19,7 +19,7 @@
 
 namespace sliced::kubelet {
 
-inline constexpr const char* kKernelSilent =
+inline constexpr const char* kKernelTimeout =
     "the kernel does not answer for its devices; the kubelet retries";
 
 /// Returns whether any of its devices is bound to vfio-pci, or will be.

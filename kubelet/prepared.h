@@ -121,7 +121,7 @@ struct PreparedDevice {
   bool is_of_peer = false;
   std::string multus_resource;      // k8s.cni.cncf.io/resourceName; "" if none
   std::optional<VfioBinding> vfio;  // set if it is bound, or will be
-  /// Facts from before it was bound or moved (hotplug/held_facts.h); nullopt for shared devices and
+  /// Facts from before it was bound or moved (hotplug/pinned_facts.h); nullopt for shared devices and
   /// adminAccess.
   std::optional<hotplug::HostDevice> held;
   std::string mac;                     // requested by its pod; "" if none

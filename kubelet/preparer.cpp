@@ -42,7 +42,7 @@ std::string names_of(const PreparedClaim& claim) {
   return join(names, " ");
 }
 
-ClaimPreparer::ClaimPreparer(PreparerPorts ports, Knowledge knowledge, Handlers handlers, Settings settings)
+ClaimPreparer::ClaimPreparer(PreparerPorts ports, DaemonState knowledge, Handlers handlers, Settings settings)
     : ports_(std::move(ports)),
       knowledge_(std::move(knowledge)),
       handlers_(std::move(handlers)),
@@ -52,10 +52,10 @@ ClaimPreparer::ClaimPreparer(PreparerPorts ports, Knowledge knowledge, Handlers 
                  reconcile_handlers(),
                  {settings_.files.drivers,
                   settings_.files.writes_device_infos ? settings_.files.device_info_directory : ""}),
-      returns_(ports_.cluster, ports_.scheduler, return_handlers()),
-      driverless_(ports_.scheduler, ports_.log) {
+      release_retries_(ports_.cluster, ports_.scheduler, return_handlers()),
+      driver_retries_(ports_.scheduler, ports_.log) {
   if (!ports_.binder) ports_.binder = std::make_shared<HostBinder>(ports_.executor, ports_.host);
-  driverless_.use(ports_.binder);
+  driver_retries_.use(ports_.binder);
 }
 
 ClaimPreparer::~ClaimPreparer() = default;
@@ -92,8 +92,8 @@ void ClaimPreparer::enqueue(std::unique_ptr<Task> task) {
 
 void ClaimPreparer::begin(Task& task) {
   task.turn = ports_.scheduler.after(Millis{0}, [this, &task] {
-    if (takes_no_more_) return fail(task, kEnding);
-    if (!has_started_ && refusal_.empty()) return;  // take_over() begins it
+    if (is_stopping_) return fail(task, kEnding);
+    if (!has_started_ && refusal_.empty()) return;  // adopt_records() begins it
     if (!has_started_) return fail(task, refusal_);
     if (const auto record = prepared_.find(task.key()); record != prepared_.end())
       task.before = record->second;
@@ -237,7 +237,7 @@ struct ClaimPreparer::NodeRefresh {
     PreparedKey claim;
     PreparedDevice device;
     bool may_change = false;  // no container has its nodes
-    Result<DeviceSnapshot> now = Error{Errc::kTimeout, std::string(kKernelSilent)};
+    Result<DeviceSnapshot> now = Error{Errc::kTimeout, std::string(kKernelTimeout)};
   };
   std::vector<Device> devices;  // with a worker, until it has finished
   std::function<void(Result<Unit>)> done;
@@ -267,9 +267,9 @@ void ClaimPreparer::refresh_nodes(const std::string& pod_uid, bool is_new_sandbo
       one.now = host->read_device(device);
     }
   };
-  node_jobs_[refresh.get()] = ports_.executor.run(work, kLookMax, [this, refresh](bool finished) {
+  node_jobs_[refresh.get()] = ports_.executor.run(work, kReadDevicesMax, [this, refresh](bool finished) {
     const auto over = std::move(node_jobs_.extract(refresh.get()).mapped());
-    if (!finished) return refresh->done(Error{Errc::kTimeout, std::string(kKernelSilent)});
+    if (!finished) return refresh->done(Error{Errc::kTimeout, std::string(kKernelTimeout)});
     judge_nodes(refresh);
   });
 }
@@ -343,17 +343,17 @@ void ClaimPreparer::start(std::function<void()> ready) {
   start_job_ =
       ports_.executor.run(work, Millis{0}, [this, recalled, ready = std::move(ready)](bool finished) {
         if (finished && recalled->unread.empty()) {
-          take_over(std::move(*recalled));
+          adopt_records(std::move(*recalled));
           return ready();
         }
         // Without the record, devices of running pods could be prepared for others.
         ports_.log.warning("prepared claims not readable: no claim is prepared until they are",
-                           {{"problem", finished ? recalled->unread : std::string(kKernelSilent)}});
+                           {{"problem", finished ? recalled->unread : std::string(kKernelTimeout)}});
         start_turn_ = ports_.scheduler.after(kStartAgain, [this, ready] { start(ready); });
       });
 }
 
-void ClaimPreparer::take_over(Records recalled) {
+void ClaimPreparer::adopt_records(Records recalled) {
   start_job_.reset();
   if (!recalled.leftovers.empty())
     ports_.log.warning("temporary files of a killed daemon not removed",
@@ -379,7 +379,7 @@ void ClaimPreparer::take_over(Records recalled) {
          {"why", "the checkpoint and the files beside it (sliced-original-macs) are lost or damaged"},
          {"remedy", "after their pods end: ip link set PF vf NUMBER mac ADDRESS"}});
   original_macs_ = std::move(recalled.original_macs);
-  if (const FileChange& change = recalled.original_macs_change;
+  if (const FileChange& change = recalled.original_files_change;
       !change.original_macs.empty() || !change.removed_original_macs.empty() ||
       !change.original_settings.empty() || !change.removed_original_settings.empty())
     commits_.add([change] { return change; },
@@ -403,7 +403,7 @@ void ClaimPreparer::take_over(Records recalled) {
   restore_settings_later();
   has_started_ = true;
   for (const auto& [key, claim] : prepared_)
-    if (!claim.not_returned.empty()) returns_.add(key, /*is_first=*/true);
+    if (!claim.not_returned.empty()) release_retries_.add(key, /*is_first=*/true);
   report_not_returned();
   for (auto& [uid, queue] : tasks_) begin(*queue.front());
   reconcile_.begin();
@@ -421,7 +421,7 @@ Reconcile::Handlers ClaimPreparer::reconcile_handlers() {
                     },
                     drop);
               },
-          .take_back =
+          .release_claim =
               [this](const PreparedClaim& claim) {
                 unprepare(claim.driver, request_of(claim), [](const std::string&) {});
               },
@@ -435,12 +435,12 @@ Reconcile::Handlers ClaimPreparer::reconcile_handlers() {
                            drop](std::function<FileChange()> make) { commits_.add(std::move(make), drop); }};
 }
 
-Returns::Handlers ClaimPreparer::return_handlers() {
+ReleaseRetries::Handlers ClaimPreparer::return_handlers() {
   return {.prepared = [this]() -> const PreparedClaims& { return prepared_; },
           .on_state = [this](const PreparedKey& key, ClaimState state) { set_state(key, state); },
-          .take_back =
+          .release_claim =
               [this](const PreparedClaim& claim) {
-                if (!takes_no_more_) unprepare(claim.driver, request_of(claim), [](const std::string&) {});
+                if (!is_stopping_) unprepare(claim.driver, request_of(claim), [](const std::string&) {});
               }};
 }
 
@@ -452,7 +452,7 @@ void ClaimPreparer::set_not_returned(const PreparedKey& key, const std::string& 
   const std::string before = std::exchange(at->second.not_returned, why);
   if (before != why) mark_changed(true);
   change_copies(key, [&](PreparedClaim& copy) { copy.not_returned = why; });
-  returns_.add(key, /*is_first=*/before.empty());
+  release_retries_.add(key, /*is_first=*/before.empty());
 }
 
 void ClaimPreparer::set_state(const PreparedKey& key, ClaimState state) {
@@ -509,7 +509,7 @@ void ClaimPreparer::reserve(PreparedClaim claim) {
   const PreparedClaim& kept = prepared_[key] = std::move(claim);
   if (!not_returned_.empty()) mark_changed(false);
   for (const PreparedDevice& device : kept.devices) {
-    if (device.held) handlers_.on_held(holder(key), *device.held);
+    if (device.held) handlers_.on_pinned(holder(key), *device.held);
     if (!device.is_admin)
       handlers_.on_prepared({{kept.driver, device.pool},
                              device.device,
@@ -532,6 +532,6 @@ void ClaimPreparer::release(const PreparedKey& key) {
   if (!not_returned_.empty()) mark_changed(false);
 }
 
-void ClaimPreparer::let_go(const PreparedKey& key) { handlers_.on_let_go(holder(key)); }
+void ClaimPreparer::let_go(const PreparedKey& key) { handlers_.on_unpinned(holder(key)); }
 
 }  // namespace sliced::kubelet

@@ -32,7 +32,7 @@
 #include "kubelet/checkpoint.h"
 #include "kubelet/claim_files.h"
 #include "kubelet/commits.h"
-#include "kubelet/driverless.h"
+#include "kubelet/driver_retries.h"
 #include "kubelet/host.h"
 #include "kubelet/interface_port.h"
 #include "kubelet/plan.h"
@@ -41,7 +41,7 @@
 #include "kubelet/preparer_port.h"
 #include "kubelet/reconcile.h"
 #include "kubelet/records.h"
-#include "kubelet/returns.h"
+#include "kubelet/release_retries.h"
 #include "policy/not_returned.h"
 #include "policy/reserved/ledger.h"
 #include "reactor/base/failure_log.h"
@@ -74,11 +74,11 @@ class ClaimPreparer final : public Preparer {
  public:
   static constexpr Millis kSharedMax{5'000};  // for the API server to return the pods for which a claim is
                                               // reserved
-  static constexpr Millis kLookMax{10'000};   // for the kernel to report one claim's devices
-  static constexpr Millis kSettingsAgain{5'000};  // between two attempts to restore devices
+  static constexpr Millis kReadDevicesMax{10'000};  // for the kernel to report one claim's devices
+  static constexpr Millis kSettingsAgain{5'000};    // between two attempts to restore devices
 
   /// Functions that return the daemon's current state.
-  struct Knowledge {
+  struct DaemonState {
     /// Returns why no entry can be looked up yet: the host was not read, or no decision was made. While it is
     /// not "", the other functions are not called.
     std::function<std::string()> waits_for;
@@ -93,11 +93,11 @@ class ClaimPreparer final : public Preparer {
     std::function<void(const policy::Unprepared&)> on_unprepared;
     /// The facts of a device from before it was bound or moved, which decisions use while `by` holds it. by:
     /// driver and uid of the claim.
-    std::function<void(const std::string& by, const hotplug::HostDevice& facts)> on_held;
+    std::function<void(const std::string& by, const hotplug::HostDevice& facts)> on_pinned;
     /// The claim has left the record, also on disk. Its devices return to the host from now on.
-    std::function<void(const std::string& by)> on_let_go;
+    std::function<void(const std::string& by)> on_unpinned;
     /// A claim was answered, or its record was removed. Optional.
-    std::function<void(const PreparedClaim&)> on_answered = {}, on_taken_back = {};
+    std::function<void(const PreparedClaim&)> on_answered = {}, on_record_removed = {};
     /// All devices of deleted claims that are still on record, and those of no claim whose original settings
     /// are not restored. Called when the set or a reason changes. Optional.
     std::function<void(policy::NotReturnedDevices)> on_not_returned = {};
@@ -110,7 +110,7 @@ class ClaimPreparer final : public Preparer {
     /// most kCheckpointBytesMax.
     size_t record_bytes_max = kCheckpointBytesMax;
   };
-  ClaimPreparer(PreparerPorts ports, Knowledge knowledge, Handlers handlers, Settings settings);
+  ClaimPreparer(PreparerPorts ports, DaemonState knowledge, Handlers handlers, Settings settings);
   ~ClaimPreparer() override;
 
   /// Reads the records of earlier processes. Earlier calls wait for it. ready: called once, after all records
@@ -123,7 +123,7 @@ class ClaimPreparer final : public Preparer {
   /// Cleans up unowned records and files; called when a kubelet registers the plugin. Does nothing before
   /// start().
   void reconcile() {
-    if (has_started_ && !takes_no_more_) reconcile_.begin();
+    if (has_started_ && !is_stopping_) reconcile_.begin();
   }
 
   /// A call that is equal to one in progress shares its answer. Calls of one claim, of either driver, run one
@@ -168,7 +168,7 @@ class ClaimPreparer final : public Preparer {
   bool has_started() const { return has_started_; }
   /// Prepares for the end of this process: tasks in progress are completed, new calls are refused, and the
   /// clean-up stops.
-  void take_no_more() { takes_no_more_ = true; }
+  void stop_accepting() { is_stopping_ = true; }
   /// Returns whether no task is in progress.
   bool idle() const { return (tasks_.empty() || !has_started_) && commits_.idle(); }
 
@@ -205,13 +205,13 @@ class ClaimPreparer final : public Preparer {
   // exists.
   void check_conflicting_claim(Task& task);
   // Reserves the devices in the ledger; other claims for them are refused from now on.
-  void keep_from_others(Task& task);
+  void reserve_devices(Task& task);
   void read_networks(Task& task);
-  // If the checkpoint has room for the claim. Reads all devices of the claim on a worker, within kLookMax.
+  // If the checkpoint has room for the claim. Reads all devices of the claim on a worker, within kReadDevicesMax.
   void look(Task& task);
   // Refuses another function at the address, and a function that the host uses now. Records the current
   // driver.
-  void judge_looks(Task& task);
+  void check_snapshots(Task& task);
   // Writes the record before anything is bound.
   void record_begun(Task& task);
   void bind(Task& task);
@@ -246,7 +246,7 @@ class ClaimPreparer final : public Preparer {
   void report_not_returned();
 
   // Calls next("") when all devices have left vfio-pci and have their original drivers, or none
-  // (driverless_).
+  // (driver_retries_).
   void restore_devices(Task& task, std::vector<PreparedDevice> devices,
                        std::function<void(const std::string& problem)> next);
   // kTimeout ends the task without undoing anything: the call that hangs may still complete.
@@ -293,17 +293,17 @@ class ClaimPreparer final : public Preparer {
   void reserve(PreparedClaim claim);
   // Removes it from prepared_, and calls on_unprepared. Does nothing if it is not there. let_go() follows.
   void release(const PreparedKey& key);
-  // Calls on_let_go. Requires: the released record is not on disk, or is on record again after this call.
+  // Calls on_unpinned. Requires: the released record is not on disk, or is on record again after this call.
   void let_go(const PreparedKey& key);
   void report_ignored(const Task& task);
   // Reserves the records of earlier processes, then starts the calls that waited.
-  void take_over(Records recalled);
+  void adopt_records(Records recalled);
   Reconcile::Handlers reconcile_handlers();
-  Returns::Handlers return_handlers();
+  ReleaseRetries::Handlers return_handlers();
   std::string encode() const;
 
   PreparerPorts ports_;
-  const Knowledge knowledge_;
+  const DaemonState knowledge_;
   const Handlers handlers_;
   const Settings settings_;
   PreparedClaims prepared_;
@@ -322,19 +322,19 @@ class ClaimPreparer final : public Preparer {
   std::set<PreparedKey> written_;  // claims whose CDI files this process wrote
   FailureLog failures_;            // calls that fail
   Tasks tasks_;
-  bool has_started_ = false, takes_no_more_ = false;
+  bool has_started_ = false, is_stopping_ = false;
   std::string refusal_;  // for calls before start(); "": they wait
   size_t starts_ = 0;
   std::unique_ptr<reactor::Job> start_job_;
   reactor::Ticket start_turn_;
   Commits commits_;
   Reconcile reconcile_;
-  Returns returns_;
+  ReleaseRetries release_retries_;
   policy::NotReturnedDevices not_returned_;  // as last reported
   bool is_record_changed_ = false;           // since change_turn_ was set
   size_t records_pending_ = 0;               // writes of such changes
   reactor::Ticket change_turn_;
-  Driverless driverless_;
+  DriverRetries driver_retries_;
 };
 
 }  // namespace sliced::kubelet

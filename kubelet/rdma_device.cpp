@@ -15,7 +15,7 @@ namespace {
 
 using netlink::bytes_of;
 using netlink::decode_dump;
-using netlink::Dumped;
+using netlink::DumpTypes;
 using netlink::each_attribute;
 using netlink::error_of;
 using netlink::number_in;
@@ -25,8 +25,8 @@ constexpr uint16_t rdma_type(int command) {
   return static_cast<uint16_t>(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command));
 }
 
-constexpr Dumped kRdmaDevices = {rdma_type(RDMA_NLDEV_CMD_GET), rdma_type(RDMA_NLDEV_CMD_GET),
-                                 "RDMA_NLDEV_CMD_GET", "RDMA_NLDEV_CMD_GET"};
+constexpr DumpTypes kRdmaDevices = {rdma_type(RDMA_NLDEV_CMD_GET), rdma_type(RDMA_NLDEV_CMD_GET),
+                                    "RDMA_NLDEV_CMD_GET", "RDMA_NLDEV_CMD_GET"};
 
 std::string rdma_request(int command, int flags, const std::string& attributes) {
   const nlmsghdr header{.nlmsg_len = static_cast<uint32_t>(sizeof(nlmsghdr) + attributes.size()),
@@ -105,8 +105,8 @@ Result<bool> decode_rdma_devices(std::string_view datagram, std::vector<RdmaDevi
 }
 
 Result<bool> decode_rdma_exclusive(std::string_view datagram) {
-  constexpr Dumped kSystem = {rdma_type(RDMA_NLDEV_CMD_SYS_GET), rdma_type(RDMA_NLDEV_CMD_SYS_GET),
-                              "RDMA_NLDEV_CMD_SYS_GET", "RDMA_NLDEV_CMD_SYS_GET"};
+  constexpr DumpTypes kSystem = {rdma_type(RDMA_NLDEV_CMD_SYS_GET), rdma_type(RDMA_NLDEV_CMD_SYS_GET),
+                                 "RDMA_NLDEV_CMD_SYS_GET", "RDMA_NLDEV_CMD_SYS_GET"};
   std::optional<bool> is_shared;
   const auto decoded = decode_dump(datagram, kSystem, [&](std::string_view payload) {
     return each_attribute(payload, [&](int type, std::string_view value) {

@@ -78,7 +78,7 @@ VfioNodes vfio_nodes_in(const cdi::Edits& edits) {
   return out;
 }
 
-void forget_boot(PreparedClaim& claim, bool is_sure) {
+void undo_by_reboot(PreparedClaim& claim, bool is_sure) {
   claim.is_complete = false;
   for (PreparedDevice& device : claim.devices) {
     device.held.reset();

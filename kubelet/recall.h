@@ -24,6 +24,6 @@ VfioNodes vfio_nodes_in(const cdi::Edits& edits);
 /// Marks a record as incomplete, because a reboot undid its effects; the claim keeps its devices. Releasing
 /// it then restores neither drivers nor settings. is_sure: false if the record may be of this boot; then a
 /// function on vfio-pci returns to the driver that the kernel chooses.
-void forget_boot(PreparedClaim& claim, bool is_sure = true);
+void undo_by_reboot(PreparedClaim& claim, bool is_sure = true);
 
 }  // namespace sliced::kubelet

@@ -17,8 +17,9 @@ bool wants_files(const PreparedClaim& claim) {
   return !claim.is_complete &&
          std::any_of(claim.devices.begin(), claim.devices.end(),
                      [](const PreparedDevice& device) { return !device.edits.env.empty(); }) &&
-         std::none_of(claim.devices.begin(), claim.devices.end(),
-                      [](const PreparedDevice& device) { return device.vfio || device.config.wants_vfio(); });
+         std::none_of(claim.devices.begin(), claim.devices.end(), [](const PreparedDevice& device) {
+           return device.vfio || device.config.requires_vfio();
+         });
 }
 
 bool is_info_of(const std::string& name, const std::string& pci) {
@@ -27,7 +28,7 @@ bool is_info_of(const std::string& name, const std::string& pci) {
 
 }  // namespace
 
-FileChange unowned_files(const FilesThere& there, const PreparedClaims& prepared) {
+FileChange unowned_files(const ExistingFiles& there, const PreparedClaims& prepared) {
   std::set<std::string> owned, functions, gone;
   bool are_pods_known = true;
   for (const auto& [key, claim] : prepared) {
@@ -36,7 +37,7 @@ FileChange unowned_files(const FilesThere& there, const PreparedClaims& prepared
     for (const PreparedDevice& device : claim.devices) functions.insert(device.pci);
   }
   FileChange out;
-  for (const FilesThere::OfDriver& of : there.drivers) {
+  for (const ExistingFiles::OfDriver& of : there.drivers) {
     for (const auto& [id, spec] : of.specs) {
       const auto claim = recall(of.driver, id, spec);
       if (owned.contains(id) || (!claim && !are_pods_known)) continue;
@@ -55,7 +56,7 @@ FileChange unowned_files(const FilesThere& there, const PreparedClaims& prepared
 }
 
 struct Reconcile::Found {
-  FilesThere files;
+  ExistingFiles files;
   std::map<PreparedKey, Result<std::string>> users;
 };
 
@@ -79,7 +80,7 @@ void Reconcile::list_files() {
   auto found = std::make_shared<Found>();
   const auto work = [found, host = ports_.host, settings = settings_] {
     for (const std::string& driver : settings.drivers) {
-      FilesThere::OfDriver of{.driver = driver, .specs = {}, .metadata = {}};
+      ExistingFiles::OfDriver of{.driver = driver, .specs = {}, .metadata = {}};
       const auto ids = host->spec_ids(cdi_kind(driver));
       for (const std::string& id : ids ? *ids : std::vector<std::string>())
         if (auto spec = host->read_spec(cdi_kind(driver), id)) of.specs.emplace(id, std::move(*spec));
@@ -139,7 +140,7 @@ void Reconcile::list_nameless() {
   std::set<PreparedKey> nameless;
   for (const auto& [key, claim] : handlers_.prepared())
     if (is_nameless(claim)) nameless.insert(key);
-  if (nameless.empty()) return look_at_absent();
+  if (nameless.empty()) return check_absent();
   auto uids = std::make_shared<std::set<std::string, std::less<>>>();
   call_ = ports_.cluster.list(
       {.scope = {.resource = kube::kResourceClaims, .metadata_only = true}},
@@ -156,16 +157,16 @@ void Reconcile::list_nameless() {
                note(key, uids->contains("")           ? ClaimState::kUnknown
                          : uids->contains(key.second) ? ClaimState::kExists
                                                       : ClaimState::kGone);
-             turn_ = ports_.scheduler.after(Millis{0}, [this] { look_at_absent(); });
+             turn_ = ports_.scheduler.after(Millis{0}, [this] { check_absent(); });
            },
        .on_failure =
            [this, nameless](const kube::Failure&) {
              for (const PreparedKey& key : nameless) note(key, ClaimState::kUnknown);
-             turn_ = ports_.scheduler.after(Millis{0}, [this] { look_at_absent(); });
+             turn_ = ports_.scheduler.after(Millis{0}, [this] { check_absent(); });
            }});
 }
 
-void Reconcile::look_at_absent() {
+void Reconcile::check_absent() {
   std::erase_if(absent_, [this](const auto& one) { return !handlers_.prepared().contains(one.first); });
   std::vector<PreparedClaim> due;
   for (const auto& [key, since] : absent_) {
@@ -188,7 +189,7 @@ void Reconcile::look_at_absent() {
       ports_.log.warning(
           "deleted claim is being released: the kubelet has not requested it, and its devices are unused",
           {{"driver", key.first}, {"claim", describe(request_of(record->second))}});
-      handlers_.take_back(record->second);
+      handlers_.release_claim(record->second);
     }
     end();
   });

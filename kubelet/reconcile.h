@@ -5,7 +5,7 @@
 //   CDI specs, metadata, device infos without a record ─▶ removed
 //   a record of another boot whose claim exists ────────▶ its files are written again
 //   a record whose claim is gone ───────────────────────▶ reported immediately (on_state)
-//   and whose devices no pod uses, for kAbsentMin ──────▶ released, unless that was tried already (kubelet/returns.h)
+//   and whose devices no pod uses, for kAbsentMin ──────▶ released, unless that was tried already (kubelet/release_retries.h)
 //
 // An absent claim alone does not release devices: after a forced deletion its containers may still run. A
 // query without an answer changes nothing.
@@ -48,7 +48,7 @@ class Reconcile {
   struct Handlers {
     std::function<const PreparedClaims&()> prepared;
     std::function<void(const PreparedClaim&)> write_files;
-    std::function<void(const PreparedClaim&)> take_back;
+    std::function<void(const PreparedClaim&)> release_claim;
     std::function<void(const PreparedKey&, ClaimState)> on_state;
     /// For a claim that is gone for long: a clause about the remaining user of its devices; "" if there is
     /// none.
@@ -79,7 +79,7 @@ class Reconcile {
   void list_nameless();
   // Checks the claims that are gone for kAbsentMin for a remaining process, pod or open device, as far as
   // these can be seen.
-  void look_at_absent();
+  void check_absent();
   // Lists the files. Each is checked again in the turn of the removal, when no other file change is in
   // progress.
   void list_files();
@@ -98,7 +98,7 @@ class Reconcile {
 };
 
 /// The files that exist.
-struct FilesThere {
+struct ExistingFiles {
   struct OfDriver {
     std::string driver;
     std::map<std::string, cdi::Spec> specs;  // by id
@@ -110,6 +110,6 @@ struct FilesThere {
 };
 /// Returns the removal of files without a record. Specs of pods stay while any record does not know its pods.
 /// Pure.
-FileChange unowned_files(const FilesThere& there, const PreparedClaims& prepared);
+FileChange unowned_files(const ExistingFiles& there, const PreparedClaims& prepared);
 
 }  // namespace sliced::kubelet

@@ -43,7 +43,7 @@ void adopt(Checkpoint found, const std::string& boot_id, PreparedClaims& out) {
   out = std::move(found.claims);
   if (!boot_id.empty() && found.boot_id == boot_id) return;
   const bool is_sure = !boot_id.empty() && !found.boot_id.empty();
-  for (auto& [key, claim] : out) forget_boot(claim, is_sure);
+  for (auto& [key, claim] : out) undo_by_reboot(claim, is_sure);
 }
 
 // dra-driver-sriov records the original driver. The function's identity and PF are read from the kernel. An
@@ -98,7 +98,7 @@ bool adopt_peer(const Host& host, PreparedClaims& out, std::string& problem,
     if (host.read_spec(cdi_kind(claim.driver), claim.uid))
       learn_facts(host, claim, unknown);
     else
-      forget_boot(claim);
+      undo_by_reboot(claim);
   return true;
 }
 
@@ -149,12 +149,12 @@ void join_original_macs(const Host& host, const std::vector<OriginalMac>& found,
                         bool sets_macs, Records& out) {
   for (OriginalMac one : found) {
     if (is_of_other_boot(one, boot_id)) {
-      out.original_macs_change.removed_original_macs.push_back(one.pci);
+      out.original_files_change.removed_original_macs.push_back(one.pci);
       continue;
     }
     if (one.mac.empty() && one.boot_id.empty() && !boot_id.empty()) {  // damaged: unknown until the next boot
       one.boot_id = boot_id;
-      out.original_macs_change.original_macs.push_back(one);
+      out.original_files_change.original_macs.push_back(one);
     }
     out.original_macs.emplace(one.pci, std::move(one));
   }
@@ -174,14 +174,14 @@ void join_original_macs(const Host& host, const std::vector<OriginalMac>& found,
       if ((original.empty() && !is_lost) || (is_kept && at->second.mac == original)) continue;
       const OriginalMac one{device.pci, device.identity.pf, boot_id, original};
       out.original_macs.insert_or_assign(device.pci, one);
-      out.original_macs_change.original_macs.push_back(one);
+      out.original_files_change.original_macs.push_back(one);
     }
   // A complete checkpoint contains every VF that is not returned. Any other file belongs to a claim that was
   // returned since.
   if (!out.is_checkpoint) return;
   std::erase_if(out.original_macs, [&](const auto& one) {
     if (one.second.mac.empty() || bound.contains(one.first)) return false;
-    out.original_macs_change.removed_original_macs.push_back(one.first);
+    out.original_files_change.removed_original_macs.push_back(one.first);
     return true;
   });
 }
@@ -199,8 +199,8 @@ void rename_scalable_functions(Records& out) {
       OriginalSettings one = std::move(old->second);
       one.device = id;
       out.original_settings.erase(old);
-      out.original_macs_change.original_settings.push_back(one);
-      out.original_macs_change.removed_original_settings.push_back(device.interface);
+      out.original_files_change.original_settings.push_back(one);
+      out.original_files_change.removed_original_settings.push_back(device.interface);
       out.original_settings.emplace(id, std::move(one));
     }
 }
@@ -212,12 +212,12 @@ void join_original_settings(const Host& host, const std::vector<OriginalSettings
   for (OriginalSettings one : found) {
     const bool is_of_other_boot = !boot_id.empty() && !one.boot_id.empty() && one.boot_id != boot_id;
     if (is_of_other_boot) {
-      out.original_macs_change.removed_original_settings.push_back(one.device);
+      out.original_files_change.removed_original_settings.push_back(one.device);
       continue;
     }
     if (one.boot_id.empty() && !boot_id.empty()) {  // damaged: unknown until the next boot
       one.boot_id = boot_id;
-      out.original_macs_change.original_settings.push_back(one);
+      out.original_files_change.original_settings.push_back(one);
     }
     out.original_settings.emplace(one.device, std::move(one));
   }
@@ -243,7 +243,7 @@ void join_original_settings(const Host& host, const std::vector<OriginalSettings
       device.has_original_settings = true;
       OriginalSettings one{.device = id, .boot_id = boot_id, .is_known = false, .vf = {}, .interface = {}};
       one.claim = claim.uid;
-      out.original_macs_change.original_settings.push_back(one);
+      out.original_files_change.original_settings.push_back(one);
       out.original_settings.insert_or_assign(id, std::move(one));
     }
 }

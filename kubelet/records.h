@@ -9,15 +9,15 @@
 
 namespace sliced::kubelet {
 
-/// Effects that a reboot undid are not marked as done (kubelet/recall.h, forget_boot()).
+/// Effects that a reboot undid are not marked as done (kubelet/recall.h, undo_by_reboot()).
 struct Records {
   PreparedClaims claims;
   std::string from = "nothing";
-  bool is_checkpoint = false;       // `from` is sliced's checkpoint, complete
-  std::string problem;              // why the checkpoint was not used; "" if it was, or there is none
-  OriginalMacs original_macs;       // of this boot, as the files will be
-  FileChange original_macs_change;  // the change that updates these files, including those of
-                                    // original_settings
+  bool is_checkpoint = false;        // `from` is sliced's checkpoint, complete
+  std::string problem;               // why the checkpoint was not used; "" if it was, or there is none
+  OriginalMacs original_macs;        // of this boot, as the files will be
+  FileChange original_files_change;  // the change that updates these files, including those of
+                                     // original_settings
   OriginalSettingsByDevice original_settings;  // of this boot
   std::vector<std::string> unknown_macs;       // VFs on vfio-pci whose original address is unknown
   std::vector<std::string> unknown;            // devices on vfio-pci whose original facts are unknown

@@ -171,8 +171,8 @@ void ClaimPreparer::restore_settings(Task& task) {
       if (const auto now = host->read_settings(devices[i])) (*left)[i] = now->vf;
     }
   };
-  task.job = ports_.executor.run(work, kLookMax, [this, kept, left, &task](bool finished) {
-    if (!finished) return fail_release(task, kKernelSilent);
+  task.job = ports_.executor.run(work, kReadDevicesMax, [this, kept, left, &task](bool finished) {
+    if (!finished) return fail_release(task, kKernelTimeout);
     std::string problem;
     for (size_t i = 0; i < kept.size(); ++i) {
       const std::string& device = kept[i].device;
@@ -285,7 +285,7 @@ void ClaimPreparer::restore_settings_later() {
   settings_turn_ = ports_.scheduler.after(kSettingsAgain, [this, left] {
     const reactor::Ticket own = std::exchange(settings_turn_, nullptr);
     const std::vector<OriginalSettings> all = left();
-    if (all.empty() || takes_no_more_) return;
+    if (all.empty() || is_stopping_) return;
     for (const OriginalSettings& one : all) restoring_.insert(one.device);
     auto restored = std::make_shared<std::vector<Result<RestoredSettings>>>();
     const auto work = [restored, all, host = ports_.host] {
@@ -373,7 +373,7 @@ void ClaimPreparer::report_unknown_macs(Task& task) {
   const auto work = [snapshots, host = ports_.host, unknown] {
     for (const PreparedDevice& device : unknown) snapshots->push_back(host->read_device(device));
   };
-  task.job = ports_.executor.run(work, kLookMax, [this, snapshots, unknown, &task](bool finished) {
+  task.job = ports_.executor.run(work, kReadDevicesMax, [this, snapshots, unknown, &task](bool finished) {
     for (size_t i = 0; i < unknown.size(); ++i) {
       const std::string now = finished && (*snapshots)[i] ? (*snapshots)[i]->admin_mac : "";
       original_macs_[unknown[i].pci].left = now;
@@ -415,7 +415,7 @@ void ClaimPreparer::restore_devices(Task& task, std::vector<PreparedDevice> devi
         const Error* first = nullptr;
         for (size_t i = 0; i < devices.size(); ++i) {
           if (!restored[i] && first == nullptr) first = &restored[i].error();
-          if (restored[i] && !restored[i]->empty()) driverless_.add(devices[i], *restored[i]);
+          if (restored[i] && !restored[i]->empty()) driver_retries_.add(devices[i], *restored[i]);
         }
         next(first == nullptr ? "" : first->what);
       });
@@ -455,7 +455,7 @@ void ClaimPreparer::commit_released(Task& task) {
             if (one.is_known && !has_other_settings(one.device, task.key(), prepared_, original_settings_))
               original_settings_.insert_or_assign(one.device, one);
           forget_settings(task, macs.removed_original_settings);
-          // Released after the write, because a disk may take longer than HeldHost::kReturnMax.
+          // Released after the write, because a disk may take longer than PinnedHost::kReturnMax.
           let_go(task.key());
           return advance(task);
         }
@@ -467,7 +467,7 @@ void ClaimPreparer::commit_released(Task& task) {
 }
 
 void ClaimPreparer::answer_released(Task& task) {
-  if (!task.claim.devices.empty() && handlers_.on_taken_back) handlers_.on_taken_back(task.claim);
+  if (!task.claim.devices.empty() && handlers_.on_record_removed) handlers_.on_record_removed(task.claim);
   if (!task.given_up.empty()) return fail(task, task.given_up);
   if (task.next) {
     ports_.log.info(

@@ -317,22 +317,22 @@ namespace {
 
 // A plugin of its network moves its interface into the pod.
 bool is_moved(const PreparedDevice& device) {
-  return !device.is_admin && !device.network.empty() && !device.config.wants_vfio() &&
+  return !device.is_admin && !device.network.empty() && !device.config.requires_vfio() &&
          device.holding.is_exclusive && device.share_id.empty() && !makes_interfaces(device.network);
 }
 
 }  // namespace
 
 std::string refusal_of_interface(const PreparedDevice& device, const DeviceSnapshot& snapshot) {
-  const bool is_run = !device.is_admin && !device.network.empty() && !device.config.wants_vfio() &&
+  const bool is_run = !device.is_admin && !device.network.empty() && !device.config.requires_vfio() &&
                       (!device.pci.empty() || device.identity.product.starts_with(kSfProduct));
   if (!is_run || !snapshot.interfaces.empty()) return "";
   const std::vector<std::string> plugins = plugins_of(device.network);
   const std::string type = plugins.empty() ? "" : plugins.front();
   const bool is_userspace = snapshot.has_vfio_driver() || is_userspace_driver(snapshot.driver);
-  const bool wants_interface = std::find(std::begin(kInterfacePlugins), std::end(kInterfacePlugins), type) !=
-                               std::end(kInterfacePlugins);
-  if (is_userspace && !wants_interface)
+  const bool requires_interface = std::find(std::begin(kInterfacePlugins), std::end(kInterfacePlugins),
+                                            type) != std::end(kInterfacePlugins);
+  if (is_userspace && !requires_interface)
     return plugins.size() < 2
                ? ""
                : named(device) + " is on driver " + escaped(snapshot.driver) + ", so plugin " +

@@ -33,9 +33,9 @@ struct VfConfig {
       false;  // network->mac is from the claim, not from the DeviceClass. Not in the checkpoint
   /// No DeviceClass sets network->ipam, so its author may be a namespace user. Not in the checkpoint.
   bool is_ipam_claims = true;
-  bool wants_vfio() const { return driver == kVfioDriver; }
+  bool requires_vfio() const { return driver == kVfioDriver; }
   /// Returns whether sliced attaches an interface of the device, or runs its definition.
-  bool wants_interface() const { return !nad_name.empty() || network; }
+  bool requires_interface() const { return !nad_name.empty() || network; }
   bool operator==(const VfConfig&) const = default;
 };
 

@@ -14,7 +14,7 @@ constexpr reactor::BackoffPolicy kAgain{
     .initial = Millis{1'000}, .factor = 2.0, .cap = Millis{60'000}, .jitter = 0.5};
 
 // Returns nullopt if the claim cannot be decoded: it may have any device.
-std::optional<bool> has_entry(std::string_view claim, const policy::Ledger::Question& question) {
+std::optional<bool> has_entry(std::string_view claim, const policy::Ledger::ClaimQuery& question) {
   const std::string_view uid = text_of_metadata(claim, "uid");
   if (uid.empty()) return std::nullopt;
   if (uid != question.claim) return false;
@@ -41,8 +41,8 @@ void ClaimReads::stop() {
 
 void ClaimReads::arm() {
   if (call_) return;
-  std::map<Question, Waiting> now;
-  for (Question& question : ledger_.questions()) {
+  std::map<ClaimQuery, Waiting> now;
+  for (ClaimQuery& question : ledger_.questions()) {
     const auto before = waiting_.find(question);
     if (before != waiting_.end() && before->first.from == question.from) {
       now.insert(waiting_.extract(before));
@@ -68,7 +68,7 @@ void ClaimReads::arm() {
 void ClaimReads::read_due() {
   due_.reset();
   const auto questions = ledger_.questions();
-  for (const Question& question : questions) {
+  for (const ClaimQuery& question : questions) {
     const auto at = waiting_.find(question);
     if (at != waiting_.end() && at->first.from == question.from && at->second.due <= ports_.scheduler.now())
       return read(question);
@@ -76,7 +76,7 @@ void ClaimReads::read_due() {
   arm();
 }
 
-void ClaimReads::read(const Question& question) {
+void ClaimReads::read(const ClaimQuery& question) {
   const TimePoint begun = ports_.scheduler.now();
   call_ = ports_.cluster.get({.resource = kube::kResourceClaims,
                               .namespace_ = question.claim_namespace,
@@ -98,12 +98,12 @@ void ClaimReads::read(const Question& question) {
                                   }});
 }
 
-void ClaimReads::report(const Question& question, TimePoint begun, bool has) {
+void ClaimReads::report(const ClaimQuery& question, TimePoint begun, bool has) {
   postpone(question);
   on_read_({begun, question.pool, question.entry, question.claim, has});
 }
 
-void ClaimReads::postpone(const Question& question) {
+void ClaimReads::postpone(const ClaimQuery& question) {
   call_.reset();
   if (const auto at = waiting_.find(question); at != waiting_.end())
     at->second.due = ports_.scheduler.now() + at->second.again.next(ports_.scheduler.now());

@@ -35,20 +35,20 @@ class ClaimReads {
   void stop();
 
  private:
-  using Question = policy::Ledger::Question;
+  using ClaimQuery = policy::Ledger::ClaimQuery;
   struct Waiting {
     TimePoint due;
     reactor::Backoff again;
   };
   void read_due();
-  void read(const Question& question);
-  void report(const Question& question, TimePoint begun, bool has);
-  void postpone(const Question& question);
+  void read(const ClaimQuery& question);
+  void report(const ClaimQuery& question, TimePoint begun, bool has);
+  void postpone(const ClaimQuery& question);
 
   kube::ClusterPorts ports_;
   const policy::Ledger& ledger_;
   const std::function<void(const policy::ClaimRead&)> on_read_;
-  std::map<Question, Waiting> waiting_;
+  std::map<ClaimQuery, Waiting> waiting_;
   kube::CallPtr call_;
   reactor::Ticket due_;
 };

@@ -183,7 +183,7 @@ ResourceSlice emptied(ResourceSlice slice) {
   return slice;
 }
 
-void remove(const ResourceSlice& slice, std::string why, const Memory& memory, SliceChanges& plan) {
+void remove(const ResourceSlice& slice, std::string why, const PublisherState& memory, SliceChanges& plan) {
   const bool was_refused = memory.undeletable.contains(slice.meta.name);
   const bool stays = slice.meta.being_deleted || !slice.meta.finalizers.empty() || was_refused;
   if (stays && !is_emptied(slice))
@@ -332,7 +332,7 @@ std::optional<size_t> fit_records(const policy::DesiredPool& pool, const InPlace
 }
 
 void diff_one(const policy::DesiredPool& pool, const ObservedSlices& observed, const InPlace& in_place,
-              const NodeIdentity& node, const Memory& memory, SliceChanges& plan,
+              const NodeIdentity& node, const PublisherState& memory, SliceChanges& plan,
               std::vector<const ResourceSlice*>& left) {
   auto wanted = wanted_slices(pool, observed, in_place, node, memory.salts);
   keep_recorded(pool, observed, in_place, wanted);
@@ -436,7 +436,7 @@ bool same_content(const ResourceSlice& observed, const ResourceSlice& wanted) {
 }
 
 SliceChanges diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedSlices& observed,
-                        const NodeIdentity& node, const std::string& driver, const Memory& memory) {
+                        const NodeIdentity& node, const std::string& driver, const PublisherState& memory) {
   const auto is_foreign = [&](const auto& entry) {
     return !is_of(entry.second, driver, node.name) && !is_unread(entry.second);
   };

@@ -38,7 +38,7 @@ inline constexpr int64_t kTrustedGenerationMax = int64_t{1} << 62;
 using ObservedSlices = std::map<std::string, kube::ResourceSlice>;
 
 /// State of the publisher between two plans.
-struct Memory {
+struct PublisherState {
   std::map<std::string, int64_t> generations;  // by pool: the last one that the server holds
   std::map<std::string, int64_t> attempted;    // by pool: the highest one sent, answered or not
   std::map<std::string, int> salts;            // by slice name with salt 0: the salt to use, one more for
@@ -85,7 +85,7 @@ std::optional<std::set<std::string>> unsettled_pools(const SliceChanges& plan,
 ///   whole pool replaces it (policy::whole_holding). If they leave no room for that, a slice with another
 ///   name is created, and then this one is deleted.
 SliceChanges diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedSlices& observed,
-                        const NodeIdentity& node, const std::string& driver, const Memory& memory);
+                        const NodeIdentity& node, const std::string& driver, const PublisherState& memory);
 
 /// Returns "<5 hex digits>-<driver>-<node>-<hash of pool and salt>", shortened with a hash to 253 bytes. The
 /// scheduler tries slices in the order of their names, so that the number gives the order of the pool's

@@ -82,14 +82,14 @@ EvidenceSource::EvidenceSource(kube::ClusterPorts ports, std::set<std::string> d
       page_backoff_(ports_.random, kPageBackoff) {}
 
 void EvidenceSource::read_pods(bool immediately) {
-  begin(Aim::kPods);
+  begin(ReadKind::kPods);
   if (immediately)
     list_pods();
   else
     count_nodes();
 }
 void EvidenceSource::list_claims() {
-  begin(Aim::kList);
+  begin(ReadKind::kList);
   count_nodes();
 }
 
@@ -98,8 +98,8 @@ void EvidenceSource::stop() {
   call_.reset();
 }
 
-void EvidenceSource::begin(Aim aim) {
-  aim_ = aim;
+void EvidenceSource::begin(ReadKind aim) {
+  kind_ = aim;
   found_.clear();
   claim_names_.clear();
   pod_claims_.clear();
@@ -121,7 +121,7 @@ void EvidenceSource::count_nodes() {
   const auto done = [this, count](bool is_counted) {
     call_.reset();
     nodes_ = is_counted ? std::max<int64_t>(1, *count) : kNodesUncounted;
-    if (aim_ == Aim::kList) return count_claims();
+    if (kind_ == ReadKind::kList) return count_claims();
     wait_for_pods();
   };
   call_ = ports_.cluster.list(
@@ -136,7 +136,7 @@ void EvidenceSource::wait_for_pods() {
   const double seconds = static_cast<double>(nodes_) * kPodBytes / kFleetBytesPerSecond;
   const Millis wait = within(std::min(seconds, kSpreadSecondsMax));
   after(wait, [this] { list_pods(); });
-  handlers_.on_turn(wait);
+  handlers_.on_delay(wait);
 }
 
 void EvidenceSource::count_claims() {
@@ -152,13 +152,13 @@ void EvidenceSource::count_claims() {
        .on_done =
            [this](const std::string&) {
              call_.reset();
-             wait_for_turn();
+             wait_for_list_delay();
            },
        .on_failure = [this](const kube::Failure& failure) { fail(failure); },
        .on_remaining = [this](int64_t items) { claims_ += believed(items); }});
 }
 
-void EvidenceSource::wait_for_turn() {
+void EvidenceSource::wait_for_list_delay() {
   const auto nodes = static_cast<double>(nodes_), claims = static_cast<double>(claims_);
   const double list_seconds =
       std::min(nodes * claims * static_cast<double>(claim_bytes_) / kFleetBytesPerSecond, kSpreadSecondsMax);

@@ -47,7 +47,7 @@ class EvidenceSource {
   struct Handlers {
     /// read_pods() has chosen its random delay, after which it reads the pods. Not called for an immediate
     /// read.
-    std::function<void(Millis wait)> on_turn;
+    std::function<void(Millis wait)> on_delay;
     /// Allocations of this node's pods, as far as they could be read.
     std::function<void(policy::PodClaims, Coverage)> on_pods;
     std::function<void(policy::ClaimList)> on_list;        // allocations of all claims
@@ -71,14 +71,14 @@ class EvidenceSource {
   Millis spread() const { return spread_; }
 
  private:
-  enum class Aim { kPods, kList };
-  void begin(Aim aim);
+  enum class ReadKind { kPods, kList };
+  void begin(ReadKind aim);
   /// Adds one to remainingItemCount of a list with limit 1. If that list fails, 1,000 nodes are assumed.
   void count_nodes();
   void wait_for_pods();
   /// Also estimates the size of a claim: the largest one seen, or the mean of the previous list.
   void count_claims();
-  void wait_for_turn();
+  void wait_for_list_delay();
   void list_pods();
   /// Collects the claims in spec.resourceClaims, status.resourceClaimStatuses and
   /// status.extendedResourceClaimStatus.
@@ -100,7 +100,7 @@ class EvidenceSource {
   const std::string node_;
   const Handlers handlers_;
 
-  Aim aim_ = Aim::kList;
+  ReadKind kind_ = ReadKind::kList;
   int64_t nodes_ = 0, claims_ = 0;
   size_t claim_bytes_ = 0;       // estimated size of a claim
   size_t claim_bytes_seen_ = 0;  // mean of the previous list

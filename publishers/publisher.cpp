@@ -30,10 +30,11 @@ std::string_view name_of(Verb verb) {
   return verb == Verb::kCreate ? "create" : verb == Verb::kUpdate ? "update" : "delete";
 }
 
-Publisher::Answered answered_by(const Failure& failure) {
-  if (failure.code == Errc::kConflict) return Publisher::Answered::kConflict;
-  if (failure.code == Errc::kInvalid || failure.code == Errc::kDenied) return Publisher::Answered::kRefused;
-  return Publisher::Answered::kFailed;
+Publisher::WriteResult answered_by(const Failure& failure) {
+  if (failure.code == Errc::kConflict) return Publisher::WriteResult::kConflict;
+  if (failure.code == Errc::kInvalid || failure.code == Errc::kDenied)
+    return Publisher::WriteResult::kRefused;
+  return Publisher::WriteResult::kFailed;
 }
 
 }  // namespace
@@ -83,8 +84,8 @@ void Publisher::set_desired(std::vector<policy::DesiredPool> pools, NodeIdentity
 
 void Publisher::clear_desired() {
   desired_.reset();
-  memory_.generations.clear();
-  memory_.attempted.clear();
+  state_.generations.clear();
+  state_.attempted.clear();
 }
 
 void Publisher::permit(bool writes) {
@@ -108,7 +109,7 @@ const std::vector<policy::DesiredPool>& Publisher::desired() const {
 
 SliceChanges Publisher::plan() const {
   if (!desired_ || !cache_.listed()) return {};
-  return diff_pools(*desired_, cache_.slices(), node_, driver_, memory_);
+  return diff_pools(*desired_, cache_.slices(), node_, driver_, state_);
 }
 
 bool Publisher::converged() const {
@@ -127,13 +128,13 @@ void Publisher::share_entries(const std::string& slice) {
 void Publisher::adopt_generations() {
   if (!desired_ || !cache_.listed()) return;
   for (const policy::DesiredPool& pool : *desired_) {
-    if (memory_.generations.contains(pool.name)) continue;
+    if (state_.generations.contains(pool.name)) continue;
     int64_t highest = 0;
     for (const auto& [name, slice] : cache_.slices())
       if (slice.pool.name == pool.name && slice.pool.generation <= kTrustedGenerationMax &&
           is_ours(slice, driver_, node_.name))
         highest = std::max(highest, slice.pool.generation);
-    if (highest > 0) memory_.generations[pool.name] = highest;
+    if (highest > 0) state_.generations[pool.name] = highest;
   }
 }
 
@@ -205,7 +206,7 @@ void Publisher::next_step() {
                                     {"writes", static_cast<int64_t>(run_writes_)},
                                     {"slices", cache_.slices().size()}});
     restoring_ = true;
-    memory_.undeletable.clear();
+    state_.undeletable.clear();
     failed_runs_ = 0;
     failure_backoff_.reset();
     finish(true);
@@ -227,7 +228,7 @@ void Publisher::next_step() {
   }
   const bool update = !write->meta.resource_version.empty();
   std::string body = kube::encode_json(kube::encode_resource_slice(*write));
-  int64_t& attempted = memory_.attempted[write->pool.name];
+  int64_t& attempted = state_.attempted[write->pool.name];
   attempted = std::max(attempted, write->pool.generation);
   send({.verb = update ? Verb::kUpdate : Verb::kCreate,
         .resource = kube::kResourceSlices,
@@ -254,7 +255,7 @@ void Publisher::send(kube::WriteRequest request, std::optional<ResourceSlice> se
   call_ = ports_.cluster.write(std::move(request),
                                {.on_done =
                                     [this, kept, verb, name, version, why, began](std::string_view object) {
-                                      count(verb, Answered::kStored, began);
+                                      count(verb, WriteResult::kStored, began);
                                       if (!*kept) return on_delete_answered(name, version, why);
                                       on_answer(verb, **kept, object, why);
                                     },
@@ -265,11 +266,11 @@ void Publisher::send(kube::WriteRequest request, std::optional<ResourceSlice> se
                                     }});
 }
 
-void Publisher::count(Verb verb, Answered answered, TimePoint began) {
+void Publisher::count(Verb verb, WriteResult answered, TimePoint began) {
   const TimePoint now = ports_.scheduler.now();
   ++counters_.writes[{verb, answered}];
   counters_.took.add(std::chrono::duration_cast<Millis>(now - began));
-  if (answered == Answered::kStored) counters_.stored_at = now;
+  if (answered == WriteResult::kStored) counters_.stored_at = now;
 }
 
 void Publisher::on_delete_answered(const std::string& name, const std::string& version,
@@ -277,9 +278,9 @@ void Publisher::on_delete_answered(const std::string& name, const std::string& v
   ports_.log.info("slice deleted", {{"slice", name}, {"why", why}});
   const auto at = cache_.slices().find(name);
   const bool is_held_back = at != cache_.slices().end() && !at->second.meta.finalizers.empty();
-  if (!is_held_back) cache_.on_erased(name, version);
-  memory_.full.erase(name);
-  memory_.undeletable.erase(name);
+  if (!is_held_back) cache_.on_delete_succeeded(name, version);
+  state_.full.erase(name);
+  state_.undeletable.erase(name);
   if (handlers_.on_deleted) callbacks_.run(handlers_.on_deleted, name);
   if (is_held_back)
     check_deleted(name);
@@ -300,7 +301,7 @@ void Publisher::on_answer(Verb verb, const ResourceSlice& sent, std::string_view
                                     {"generation", sent.pool.generation},
                                     {"devices", sent.devices.size()}});
   std::vector<RefusedEntry> mutilated = mutilated_entries(sent, *stored);
-  if (sent.pool.generation != kEmptiedGeneration) memory_.generations[sent.pool.name] = sent.pool.generation;
+  if (sent.pool.generation != kEmptiedGeneration) state_.generations[sent.pool.name] = sent.pool.generation;
   const std::set<ServerFeature> lost = dropped_features(sent, *stored);
   const bool other_loss = mutilated.empty() && !same_content(*stored, sent);
   if (!other_loss) last_failure_.forget();
@@ -336,9 +337,9 @@ void Publisher::on_failure(Verb verb, const std::string& name, const std::option
   // The slice is re-created under another name, so that a withdrawal does not wait for the metadata of
   // others.
   if (verb == Verb::kUpdate && sent && is_refused_for_metadata(failure) && has_metadata_of_others(*sent))
-    memory_.full.insert(name);
+    state_.full.insert(name);
   // The slice is emptied by an update and deleted last, so that a withdrawal does not wait for it.
-  if (verb == Verb::kDelete && is_refusal(failure)) memory_.undeletable.insert(name);
+  if (verb == Verb::kDelete && is_refusal(failure)) state_.undeletable.insert(name);
   if (failure.code == Errc::kInvalid && sent) return quarantine(*sent, failure, text);
   refuse(text, failure);
 }
@@ -363,8 +364,8 @@ void Publisher::read_object(const std::string& name, std::function<void(std::str
                          {.on_done = std::move(on_found), .on_failure = [this, name](const Failure& failure) {
                             if (!kube::says_gone(failure))
                               return refuse("get " + name + ": " + failure.what, failure);
-                            memory_.undeletable.erase(name);
-                            cache_.on_deleted(name);
+                            state_.undeletable.erase(name);
+                            cache_.on_not_found(name);
                             next_step();
                           }});
 }
@@ -398,9 +399,9 @@ void Publisher::use_next_name(const ResourceSlice& sent) {
   // Names with salt 0 are the keys: the same index always has the same one.
   const std::string plain = slice_name(parse_hex(sent.meta.name.substr(0, 5)).value_or(0), sent.driver,
                                        sent.node_name, sent.pool.name, 0);
-  if (memory_.salts[plain] >= kSaltMax)
+  if (state_.salts[plain] >= kSaltMax)
     return fail("create " + plain + ": every possible name of the slice is in use by objects of others");
-  const int salt = ++memory_.salts[plain];
+  const int salt = ++state_.salts[plain];
   ports_.log.warning("name of a ResourceSlice in use by another object: using the next name",
                      {{"slice", sent.meta.name}, {"salt", salt}});
   next_step();
@@ -419,7 +420,7 @@ void Publisher::check_deleted(const std::string& name) {
     const bool is_of_others = !is_of(*found, driver_, node_.name);
     const bool is_terminating = found->meta.being_deleted;
     if (is_of_others)
-      cache_.on_deleted(name);
+      cache_.on_not_found(name);
     else
       adopt(std::move(*found));
     if (is_of_others || is_terminating) return next_step();
@@ -430,13 +431,13 @@ void Publisher::check_deleted(const std::string& name) {
 // Deletes a slice of the watch that could not be decoded, of any size, if its driver and nodeName are ours.
 // If the read fails, other writes continue.
 void Publisher::read_undecoded(const std::string& name) {
-  memory_.undeletable.insert(name);
+  state_.undeletable.insert(name);
   read_object(name, [this, name](std::string_view object) {
     ResourceSlice slice;
     slice.meta.name = text_in(object, {"metadata", "name"});
     if (slice.meta.name != name)
       return fail("get " + name + ": the answer is about " + in_quotes(slice.meta.name));
-    memory_.undeletable.erase(name);
+    state_.undeletable.erase(name);
     if (auto found = decode_slice_text(object)) {
       adopt(std::move(*found));
       return next_step();
@@ -486,7 +487,7 @@ void Publisher::watch_deadline() {
   const auto due = cache_.next_deadline();
   if (!due) return deadline_.reset();
   deadline_ = ports_.scheduler.after(*due - ports_.scheduler.now(), [this] {
-    if (cache_.drop_confirmed(ports_.scheduler.now())) reconciler_.mark();
+    if (cache_.expire_answers(ports_.scheduler.now())) reconciler_.mark();
     watch_deadline();
   });
 }

@@ -61,10 +61,10 @@ class Publisher {
   };
 
   /// The API server's answer to a write: 2xx; 409; 400, 401, 403 or 422; any other answer or none.
-  enum class Answered { kStored, kConflict, kRefused, kFailed };
+  enum class WriteResult { kStored, kConflict, kRefused, kFailed };
   /// For metrics, since the start. A write without an answer counts as kFailed even if the server stored it.
   struct Counters {
-    std::map<std::pair<kube::Verb, Answered>, uint64_t> writes;
+    std::map<std::pair<kube::Verb, WriteResult>, uint64_t> writes;
     DurationHistogram took;              // from request to answer
     uint64_t decoded = 0;                // answers to writes that were decoded
     uint64_t failed_syncs = 0;           // runs that ended with writes left
@@ -122,7 +122,7 @@ class Publisher {
   void run(reactor::Reconciler::Done done);
   void next_step();
   void send(kube::WriteRequest request, std::optional<kube::ResourceSlice> sent, std::string why);
-  void count(kube::Verb verb, Answered answered, TimePoint began);
+  void count(kube::Verb verb, WriteResult answered, TimePoint began);
   void on_answer(kube::Verb verb, const kube::ResourceSlice& sent, std::string_view object,
                  const std::string& why);
   Result<kube::ResourceSlice> decode_answer(const std::string& name, std::string_view object);
@@ -155,7 +155,7 @@ class Publisher {
   const Handlers handlers_;
   CallbackGuard callbacks_{"Publisher"};
   SliceCache cache_;
-  Memory memory_;
+  PublisherState state_;
   std::optional<std::vector<policy::DesiredPool>> desired_;
   NodeIdentity node_;
   bool permitted_ = true, awaits_desired_ = false, held_ = false;

@@ -33,15 +33,15 @@ bool offers_any(const policy::DesiredPool& pool) {
 }  // namespace
 
 Reservations::Reservations(kube::ClusterPorts ports, policy::Ledger::Names names,
-                           std::function<void()> on_changed, std::function<void()> on_turn)
+                           std::function<void()> on_changed, std::function<void()> on_delay)
     : ports_(std::move(ports)),
       names_(std::move(names)),
       on_changed_(std::move(on_changed)),
-      on_turn_(std::move(on_turn)),
+      on_turn_(std::move(on_delay)),
       ledger_(names_),
       pod_poll_(ports_.scheduler, ports_.random, on_changed_, [this] { arm(); }),
       evidence_(ports_, {names_.sriov_driver, names_.exposure_driver}, names_.node,
-                {.on_turn =
+                {.on_delay =
                      [this](Millis wait) {
                        if (!has_exposures_) pod_poll_.postpone(wait);
                        choose_turn(wait);

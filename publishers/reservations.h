@@ -36,9 +36,9 @@ class Reservations {
   static constexpr Millis kTurnMax{5'000};  // if the nodes are not counted by then
 
   /// on_changed: a reserved entry is free, or an unrecorded allocation was found.
-  /// on_turn: awaits_turn() is false from now on. Optional.
+  /// on_delay: awaits_turn() is false from now on. Optional.
   Reservations(kube::ClusterPorts ports, policy::Ledger::Names names, std::function<void()> on_changed,
-               std::function<void()> on_turn = {});
+               std::function<void()> on_delay = {});
 
   /// For policy::Inputs.
   const policy::Ledger& ledger() const { return ledger_; }
@@ -62,7 +62,7 @@ class Reservations {
   /// at the latest when the pods or the claims are read.
   bool awaits_turn() const { return awaits_turn_; }
   /// Returns true while the pods are read.
-  bool is_looking() const { return pod_poll_.is_begun(); }
+  bool is_reading_pods() const { return pod_poll_.is_begun(); }
 
   /// The kubelet plugin prepared a device for a claim (also before this process started), or unprepared it.
   /// The device is reserved without a request to the API server. take(Prepared) and permit() may call

@@ -135,7 +135,7 @@ void ServerFeatures::want(ServerFeature feature) {
       ports_.log.warning("API server features unknown: assuming none until a probe succeeds", {});
       callbacks_.run(on_changed_);
     });
-  if (next_to_probe() && !call_ && !retry_) ask_version();
+  if (next_to_probe() && !call_ && !retry_) read_version();
 }
 
 bool ServerFeatures::has(ServerFeature feature) const {
@@ -165,10 +165,10 @@ std::optional<ServerFeature> ServerFeatures::next_to_probe() const {
 }
 
 void ServerFeatures::server_may_have_changed() {
-  if (!wanted_.empty() && !call_ && !retry_) ask_version();
+  if (!wanted_.empty() && !call_ && !retry_) read_version();
 }
 
-void ServerFeatures::ask_version() {
+void ServerFeatures::read_version() {
   call_ = ports_.cluster.server_info(
       [this](kube::ServerInfo info) {
         call_.reset();
@@ -189,7 +189,7 @@ void ServerFeatures::adopt_server() {
       set_answer(ServerFeature::kCounters, false);
     retry_ = ports_.scheduler.after(not_before_ - now, [this] {
       retry_.reset();
-      ask_version();
+      read_version();
     });
     return notify();
   }
@@ -277,7 +277,7 @@ void ServerFeatures::retry(const kube::Failure& failure) {
   ports_.log.debug("probe of API server features failed: it will be repeated", {{"problem", failure.what}});
   retry_ = ports_.scheduler.after(backoff_.next(ports_.scheduler.now()), [this] {
     retry_.reset();
-    ask_version();
+    read_version();
   });
 }
 

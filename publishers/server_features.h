@@ -67,7 +67,7 @@ class ServerFeatures {
   std::optional<ServerFeature> next_to_probe() const;
   void adopt_server();
   void probe_next();
-  void ask_version();
+  void read_version();
   void probe(ServerFeature feature, size_t step);
   bool is_counting() const;
   void conclude(ServerFeature feature, bool is_supported);

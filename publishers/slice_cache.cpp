@@ -27,19 +27,19 @@ bool SliceCache::erase(const std::string& name) { return slices_.erase(name) > 0
 bool SliceCache::on_event(const SourceEvent<ResourceSlice>& event, TimePoint now) {
   if (const auto* changed = std::get_if<Changed<ResourceSlice>>(&event)) {
     newest_ = std::max(newest_, version_of(changed->now));
-    const auto own = own_.find(changed->now.meta.name);
-    if (own != own_.end()) {
+    const auto own = unconfirmed_.find(changed->now.meta.name);
+    if (own != unconfirmed_.end()) {
       const bool stale = own->second.deleted ? version_of(changed->now) <= own->second.version
                                              : version_of(changed->now) < own->second.version;
       if (stale) return false;
-      own_.erase(own);
+      unconfirmed_.erase(own);
     }
     return put(changed->now);
   }
   if (const auto* removed = std::get_if<Removed<ResourceSlice>>(&event)) {
-    const auto own = own_.find(removed->id.name);
-    if (own != own_.end() && !own->second.deleted) return false;  // it precedes our write
-    if (own != own_.end()) own_.erase(own);
+    const auto own = unconfirmed_.find(removed->id.name);
+    if (own != unconfirmed_.end() && !own->second.deleted) return false;  // it precedes our write
+    if (own != unconfirmed_.end()) unconfirmed_.erase(own);
     return erase(removed->id.name);
   }
   const auto& relisted = std::get<Relisted<ResourceSlice>>(event);
@@ -49,22 +49,23 @@ bool SliceCache::on_event(const SourceEvent<ResourceSlice>& event, TimePoint now
   std::set<std::string> shown;
   for (const ResourceSlice& slice : relisted.all) {
     shown.insert(slice.meta.name);
-    const auto own = own_.find(slice.meta.name);
-    const bool older = own != own_.end() && (own->second.deleted ? version_of(slice) <= own->second.version
-                                                                 : version_of(slice) < own->second.version);
+    const auto own = unconfirmed_.find(slice.meta.name);
+    const bool older =
+        own != unconfirmed_.end() && (own->second.deleted ? version_of(slice) <= own->second.version
+                                                          : version_of(slice) < own->second.version);
     if (older) {
       own->second.expires_at = now + kListLagMax;
       own->second.list = slice;
     } else {
-      if (own != own_.end()) own_.erase(own);
+      if (own != unconfirmed_.end()) unconfirmed_.erase(own);
       different |= put(slice);
     }
   }
-  for (auto at = own_.begin(); at != own_.end();) {
+  for (auto at = unconfirmed_.begin(); at != unconfirmed_.end();) {
     if (shown.contains(at->first)) {
       ++at;
     } else if (at->second.deleted) {
-      at = own_.erase(at);
+      at = unconfirmed_.erase(at);
     } else {
       at->second.expires_at = now + kListLagMax;
       at->second.list.reset();
@@ -72,7 +73,7 @@ bool SliceCache::on_event(const SourceEvent<ResourceSlice>& event, TimePoint now
     }
   }
   for (auto at = slices_.begin(); at != slices_.end();) {
-    const bool keep = shown.contains(at->first) || own_.contains(at->first);
+    const bool keep = shown.contains(at->first) || unconfirmed_.contains(at->first);
     if (!keep) different = true;
     at = keep ? std::next(at) : slices_.erase(at);
   }
@@ -90,31 +91,31 @@ void SliceCache::on_stored(ResourceSlice stored) {
   const auto known = slices_.find(name);
   const int64_t version = version_of(stored);
   // The watch may have been faster than the answer.
-  if (known != slices_.end() && version_of(known->second) >= version && !own_.contains(name)) {
+  if (known != slices_.end() && version_of(known->second) >= version && !unconfirmed_.contains(name)) {
     if (version_of(known->second) == version) known->second = std::move(stored);
     return;
   }
-  own_[name] = {.version = version};
+  unconfirmed_[name] = {.version = version};
   put(stored);
 }
 
-void SliceCache::on_erased(const std::string& name, const std::string& resource_version) {
+void SliceCache::on_delete_succeeded(const std::string& name, const std::string& resource_version) {
   const auto version = parse_int(resource_version);
   const auto known = slices_.find(name);
-  if (!version || known == slices_.end() || version_of(known->second) <= *version) on_deleted(name);
+  if (!version || known == slices_.end() || version_of(known->second) <= *version) on_not_found(name);
 }
 
-void SliceCache::on_deleted(const std::string& name) {
+void SliceCache::on_not_found(const std::string& name) {
   const auto known = slices_.find(name);
   if (known == slices_.end()) return;  // the watch was faster
-  own_[name] = {.version = version_of(known->second), .deleted = true};
+  unconfirmed_[name] = {.version = version_of(known->second), .deleted = true};
   slices_.erase(known);
 }
 
 const ResourceSlice* SliceCache::find_written(const std::string& name, const std::string& uid,
                                               const std::string& resource_version) const {
-  const auto own = own_.find(name);
-  if (own == own_.end() || own->second.deleted || own->second.version == 0) return nullptr;
+  const auto own = unconfirmed_.find(name);
+  if (own == unconfirmed_.end() || own->second.deleted || own->second.version == 0) return nullptr;
   const auto known = slices_.find(name);
   const bool is_it = known != slices_.end() && !uid.empty() && known->second.meta.uid == uid &&
                      known->second.meta.resource_version == resource_version;
@@ -123,20 +124,20 @@ const ResourceSlice* SliceCache::find_written(const std::string& name, const std
 
 std::optional<TimePoint> SliceCache::next_deadline() const {
   std::optional<TimePoint> first;
-  for (const auto& [name, own] : own_)
+  for (const auto& [name, own] : unconfirmed_)
     if (own.expires_at && (!first || *own.expires_at < *first)) first = own.expires_at;
   return first;
 }
 
-bool SliceCache::drop_confirmed(TimePoint now) {
+bool SliceCache::expire_answers(TimePoint now) {
   bool different = false;
-  for (auto at = own_.begin(); at != own_.end();) {
+  for (auto at = unconfirmed_.begin(); at != unconfirmed_.end();) {
     if (!at->second.expires_at || *at->second.expires_at > now) {
       ++at;
       continue;
     }
     different |= at->second.list ? put(*at->second.list) : erase(at->first);
-    at = own_.erase(at);
+    at = unconfirmed_.erase(at);
   }
   return different;
 }

@@ -31,9 +31,9 @@ class SliceCache {
   void on_stored(kube::ResourceSlice stored);
   /// The answer to our delete of that version. No effect if the watch has shown a newer version: the object
   /// was re-created.
-  void on_erased(const std::string& name, const std::string& resource_version);
+  void on_delete_succeeded(const std::string& name, const std::string& resource_version);
   /// The API server answered 404 to a GET.
-  void on_deleted(const std::string& name);
+  void on_not_found(const std::string& name);
 
   /// Replaces equal entries by these objects, so that memory holds them once. entries: ascending by name.
   void share(const std::vector<kube::DevicePtr>& entries);
@@ -45,15 +45,15 @@ class SliceCache {
   const kube::ResourceSlice* find_written(const std::string& name, const std::string& uid,
                                           const std::string& resource_version) const;
   bool listed() const { return listed_; }
-  /// Returns when drop_confirmed() must be called next; nullopt if no answer takes precedence over a list.
+  /// Returns when expire_answers() must be called next; nullopt if no answer takes precedence over a list.
   std::optional<TimePoint> next_deadline() const;
   /// Drops answers that took precedence over a list for kListLagMax: the list's content, or absence, replaces
   /// them. Returns true if slices() changed.
-  bool drop_confirmed(TimePoint now);
+  bool expire_answers(TimePoint now);
 
  private:
-  struct Own {            // a write that the watch has not shown yet
-    int64_t version = 0;  // of the stored object; for a delete, of the object deleted
+  struct UnconfirmedWrite {  // a write that the watch has not shown yet
+    int64_t version = 0;     // of the stored object; for a delete, of the object deleted
     bool deleted = false;
     std::optional<TimePoint> expires_at;      // set by a relist that does not show it
     std::optional<kube::ResourceSlice> list;  // content in that list; nullopt: absent
@@ -63,7 +63,7 @@ class SliceCache {
   bool erase(const std::string& name);
 
   ObservedSlices slices_;
-  std::map<std::string, Own> own_;
+  std::map<std::string, UnconfirmedWrite> unconfirmed_;
   int64_t newest_ = 0;  // newest version that the watch has shown since the last list
   bool listed_ = false;
 };

@@ -74,27 +74,27 @@ Result<Descriptor> write_temporary(const std::string& path, std::string_view tex
 using FileSets = std::vector<std::vector<DurableFile>>;
 
 // A temporary file: the last one of all sets with its path.
-struct Unnamed {
+struct TemporaryFile {
   const DurableFile* file = nullptr;
   std::set<size_t> sets;  // that have the path
   Descriptor temporary;
 };
 
-std::vector<Unnamed> last_of_each(const FileSets& sets) {
-  std::vector<Unnamed> out;
+std::vector<TemporaryFile> last_of_each(const FileSets& sets) {
+  std::vector<TemporaryFile> out;
   std::map<std::string_view, size_t> places;
   for (size_t set = 0; set < sets.size(); ++set)
     for (const DurableFile& file : sets[set]) {
       const auto [place, is_new] = places.emplace(file.path, out.size());
       if (is_new) out.emplace_back();
-      Unnamed& one = out[place->second];
+      TemporaryFile& one = out[place->second];
       one.file = &file;
       one.sets.insert(set);
     }
   return out;
 }
 
-Result<Unit> write_temporary(Unnamed& one) {
+Result<Unit> write_temporary(TemporaryFile& one) {
   const DurableFile& file = *one.file;
   if (auto made = make_directory(directory_of(file.path)); !made) return made;
   auto written = write_temporary(temporary_of(file.path), file.text, file.mode);
@@ -109,21 +109,21 @@ Result<Unit> write_temporary(Unnamed& one) {
 
 std::vector<Result<Unit>> write_each_durably(const FileSets& sets) {
   std::vector<Result<Unit>> results(sets.size(), Unit{});
-  std::vector<Unnamed> files = last_of_each(sets);
-  const auto is_wanted = [&](const Unnamed& one) {
+  std::vector<TemporaryFile> files = last_of_each(sets);
+  const auto is_wanted = [&](const TemporaryFile& one) {
     return std::any_of(one.sets.begin(), one.sets.end(), [&](size_t set) { return results[set].ok(); });
   };
-  const auto note = [&](const Unnamed& one, const Result<Unit>& result) {
+  const auto note = [&](const TemporaryFile& one, const Result<Unit>& result) {
     for (const size_t set : one.sets)
       if (!result && results[set]) results[set] = result;
   };
-  for (Unnamed& one : files)
+  for (TemporaryFile& one : files)
     if (is_wanted(one)) note(one, write_temporary(one));
-  for (const Unnamed& one : files)
+  for (const TemporaryFile& one : files)
     if (is_wanted(one) && ::fsync(one.temporary.get()) != 0)
       note(one, failed("sync", temporary_of(one.file->path)));
-  std::map<std::string, std::vector<const Unnamed*>> by_directory;
-  for (const Unnamed& one : files) {
+  std::map<std::string, std::vector<const TemporaryFile*>> by_directory;
+  for (const TemporaryFile& one : files) {
     const std::string& path = one.file->path;
     const std::string temporary = temporary_of(path);
     if (!is_wanted(one)) {
@@ -137,7 +137,7 @@ std::vector<Result<Unit>> write_each_durably(const FileSets& sets) {
   }
   for (const auto& [directory, named] : by_directory)
     if (const auto synced = sync_directory(directory); !synced)
-      for (const Unnamed* one : named) note(*one, synced);
+      for (const TemporaryFile* one : named) note(*one, synced);
   return results;
 }
 

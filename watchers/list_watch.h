@@ -269,7 +269,7 @@ class ListWatch {
   size_t failures_ = 0;  // since the last success
 };
 
-/// Interface of all sources for daemon/reach.h; see ListWatch.
+/// Interface of all sources for daemon/connectivity.h; see ListWatch.
 class Source {
  public:
   virtual ~Source() = default;

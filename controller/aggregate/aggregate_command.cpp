@@ -13,7 +13,7 @@
 #include "controller/commands.h"
 #include "daemon/process.h"
 #include "daemon/process_metrics.h"
-#include "daemon/status/door.h"
+#include "daemon/status/listeners.h"
 #include "daemon/status/probe.h"
 #include "daemon/status/service_metrics.h"
 #include "reactor/signal.h"
@@ -124,11 +124,11 @@ void serve(daemon::Process& process, const config::Options& options) {
                                                    .version = SLICED_VERSION});
         aggregator->start();
       });
-  std::optional<status::Door> door;
+  std::optional<status::StatusListeners> door;
   if (const auto address = daemon::endpoint_of(options.health_address))
-    door.emplace(status::DoorPorts{process.loop, *process.log,
-                                   [] { return static_cast<int64_t>(std::time(nullptr)); }},
-                 status::Door::Places{.directory = "", .pod_uid = "", .address = address},
+    door.emplace(status::StatusListenerDeps{process.loop, *process.log,
+                                            [] { return static_cast<int64_t>(std::time(nullptr)); }},
+                 status::StatusListeners::Places{.directory = "", .pod_uid = "", .address = address},
                  status::serve_pages(aggregate_pages(process, {election, aggregator, before})));
   std::vector<std::unique_ptr<reactor::Signal>> signals;
   for (const int number : {SIGTERM, SIGINT})
@@ -147,7 +147,7 @@ void serve(daemon::Process& process, const config::Options& options) {
 int aggregate(const config::Options& options) {
   auto opened = daemon::Process::open(options);
   if (!opened) {
-    daemon::complain(opened.error().what);
+    daemon::print_error(opened.error().what);
     return daemon::kExitError;
   }
   (*opened)->log->info("starting", {{"version", SLICED_VERSION},

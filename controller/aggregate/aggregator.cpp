@@ -72,7 +72,7 @@ Aggregator::Aggregator(kube::ClusterPorts ports, Settings settings)
             if (!json) return std::move(json.error());
             const auto report = reports::decode_node_report(*json);
             if (!report) return report.error();
-            return ReadReport{shared_words(*report), !report->silent_since.empty(), report->kubelet_plugin};
+            return ReadReport{shared_reports(*report), !report->silent_since.empty(), report->kubelet_plugin};
           },
           [this](const SourceEvent<ReportWatcher::Item>& event) { on_reports(event); },
           [this](const watchers::SyncState&) { on_change(); }, {},
@@ -106,11 +106,11 @@ void Aggregator::start() {
 }
 
 // An equal report in a new list shares the memory of the stored one.
-NodeWordsPtr Aggregator::shared_words(const reports::NodeReport& report) {
-  NodeWords words = words_of(report, shared_);
+NodePolicyReportsPtr Aggregator::shared_reports(const reports::NodeReport& report) {
+  NodePolicyReports words = policy_reports_of(report, shared_);
   const auto known = nodes_.find(report.node);
   if (known != nodes_.end() && *known->second == words) return known->second;
-  return std::make_shared<const NodeWords>(std::move(words));
+  return std::make_shared<const NodePolicyReports>(std::move(words));
 }
 
 std::map<std::string, size_t> Aggregator::kubelet_plugins() const {
@@ -122,7 +122,7 @@ std::map<std::string, size_t> Aggregator::kubelet_plugins() const {
 }
 
 void Aggregator::on_reports(const SourceEvent<ReportWatcher::Item>& event) {
-  const auto take = [this](const ReportWatcher::Item& item, NodesWords& into) {
+  const auto take = [this](const ReportWatcher::Item& item, PolicyReportsByNode& into) {
     if (item.value) {
       into[item.id.name] = item.value->words;
       plugins_[item.id.name] = item.value->kubelet_plugin;
@@ -136,7 +136,7 @@ void Aggregator::on_reports(const SourceEvent<ReportWatcher::Item>& event) {
   if (const auto* list = std::get_if<Relisted<ReportWatcher::Item>>(&event)) {
     silent_nodes_.clear_reports();
     plugins_.clear();
-    NodesWords all;
+    PolicyReportsByNode all;
     for (const auto& item : list->all) take(item, all);
     nodes_ = std::move(all);
   } else if (const auto* changed = std::get_if<Changed<ReportWatcher::Item>>(&event)) {
@@ -236,7 +236,7 @@ void Aggregator::look() {
     if (now < sum_not_before_) return mark(std::chrono::duration_cast<Millis>(sum_not_before_ - now));
     sum_not_before_ = now + kLookAfter;
     has_changed_ = false;
-    round_ = std::make_unique<Round>(Round{Summing(shared_), settings_.now()});
+    round_ = std::make_unique<Round>(Round{FleetSum(shared_), settings_.now()});
   }
   if (!sum_portion()) return mark(Millis{0});
   const auto round = std::move(round_);
@@ -262,10 +262,10 @@ std::set<std::string> Aggregator::reported_namespaces() const {
 bool Aggregator::sum_portion() {
   Round& round = *round_;
   if (!round.is_summed) {
-    round.is_summed = round.sum.step(nodes_, settings_.words_a_turn);
+    round.is_summed = round.sum.step(nodes_, settings_.reports_per_turn);
     return false;
   }
-  size_t left = settings_.policies_a_turn;
+  size_t left = settings_.policies_per_turn;
   auto at = round.next ? policies_.lower_bound(*round.next) : policies_.begin();
   for (; at != policies_.end() && left > 0; ++at, --left) compare(at->first, at->second, round);
   if (at == policies_.end()) return true;
@@ -277,7 +277,7 @@ void Aggregator::compare(const reports::PolicyRef& policy, Kept& kept, Round& ro
   const PolicyStatus& held = kept.policy.held;
   PolicyStatus status = status_of(kept.policy.judged, round.sum.of(policy), held, round.time);
   round.outdated += static_cast<size_t>(std::max<int64_t>(0, status.nodes_selected - status.nodes_current));
-  if (status.says_the_same(held)) return kept.disputed.reset();
+  if (status.has_same_content(held)) return kept.disputed.reset();
   status.writer = own_writer();
   count_dispute(kept);
   const TimePoint from = may_write_from(kept);

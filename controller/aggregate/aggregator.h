@@ -51,7 +51,7 @@ class Aggregator {
     std::string version;                           // of this program, for PolicyStatus::writer
     // Limits of one turn of the loop: policy reports of nodes (0.4 ms; about 8 ms if each node has its own
     // generations), and compared policies.
-    size_t words_a_turn = 20'000, policies_a_turn = 500;
+    size_t reports_per_turn = 20'000, policies_per_turn = 500;
   };
   /// kEvery: interval between writes of one policy. kYieldFor, kYieldMax: first and maximum time for which a
   /// preceding writer's status is kept.
@@ -103,7 +103,7 @@ class Aggregator {
   };
   using PolicyWatcher = watchers::WatchedSource<Policy>;
   struct ReadReport {
-    NodeWordsPtr words;
+    NodePolicyReportsPtr words;
     bool is_marked_silent = false;
     std::string kubelet_plugin = {};
   };
@@ -121,7 +121,7 @@ class Aggregator {
   using Policies = std::map<reports::PolicyRef, Kept>;
   /// One pass in portions: first the nodes, then the policies.
   struct Round {
-    Summing sum;
+    FleetSum sum;
     std::string time;
     bool is_summed = false;
     std::optional<reports::PolicyRef> next = std::nullopt;  // next policy to compare
@@ -134,7 +134,7 @@ class Aggregator {
   void on_policies(const kube::Resource& kind, const SourceEvent<PolicyWatcher::Item>& event);
   void put(const kube::Resource& kind, const PolicyWatcher::Item& item);
   void on_reports(const SourceEvent<ReportWatcher::Item>& event);
-  NodeWordsPtr shared_words(const reports::NodeReport& report);
+  NodePolicyReportsPtr shared_reports(const reports::NodeReport& report);
   void on_change();
   void mark(Millis delay);
   void look();
@@ -155,8 +155,8 @@ class Aggregator {
   kube::ClusterPorts ports_;
   const Settings settings_;
   std::map<std::string, std::string> plugins_;  // state of the kubelet plugin by node
-  SharedWords shared_;
-  NodesWords nodes_;
+  SharedReportValues shared_;
+  PolicyReportsByNode nodes_;
   Policies policies_;
   std::vector<std::pair<reports::PolicyRef, PolicyStatus>> to_write_;  // in reverse order
   TimePoint not_before_{}, sum_not_before_{};

@@ -42,7 +42,7 @@ void set(Condition& condition, bool is_true, std::string reason, std::string mes
                is_as_before ? held.since : now};
 }
 
-Trouble trouble_of(const reports::PolicyReport& policy) {
+NodePolicyProblem trouble_of(const reports::PolicyReport& policy) {
   const auto conflicts = policy.hidden.find(std::string(name_of(policy::Outcome::kConflict)));
   return {.problem = cut(policy.problem, kProblemBytesMax),
           .overruled_by = policy.overruled == 0 ? "" : cut(policy.overruled_by, kProblemBytesMax),
@@ -50,13 +50,13 @@ Trouble trouble_of(const reports::PolicyReport& policy) {
           .conflicts = conflicts == policy.hidden.end() ? 0 : conflicts->second};
 }
 
-std::string conflict_of(const FleetWord& word) {
+std::string conflict_of(const PolicyTotals& word) {
   return count_of(word.conflicts, "device") + " on " + count_of(word.conflict_nodes, "node") +
          ": a SriovResourcePolicy offers the function, or one of its VFs";
 }
 
 // Returns the overruling policy, and the node; of several the one with the most devices.
-std::string overruled_of(const FleetWord& word) {
+std::string overruled_of(const PolicyTotals& word) {
   const auto most =
       std::ranges::max_element(word.overruled_by, {}, [](const auto& one) { return one.second; });
   const std::string who =
@@ -68,7 +68,7 @@ std::string overruled_of(const FleetWord& word) {
          " has precedence by priority and name, and offers them differently";
 }
 
-void set_conflict(const FleetWord& word, const Condition& held, const std::string& now, Condition& out) {
+void set_conflict(const PolicyTotals& word, const Condition& held, const std::string& now, Condition& out) {
   std::string message = word.conflicts > 0 ? conflict_of(word) : "";
   if (word.overruled > 0) message += (message.empty() ? "" : "; ") + overruled_of(word);
   const bool is_contested = !message.empty();
@@ -99,14 +99,14 @@ bool precedes(const Writer& one, const Writer& other) {
   return own != others ? own > others : one.namespace_ < other.namespace_;
 }
 
-bool PolicyStatus::says_the_same(const PolicyStatus& other) const {
+bool PolicyStatus::has_same_content(const PolicyStatus& other) const {
   return conditions == other.conditions && std::ranges::all_of(kNumbers, [&](const auto& one) {
            return this->*one.second == other.*one.second;
          });
 }
 
-NodeWords words_of(const reports::NodeReport& report, SharedWords& shared) {
-  NodeWords out;
+NodePolicyReports policy_reports_of(const reports::NodeReport& report, SharedReportValues& shared) {
+  NodePolicyReports out;
   std::set<reports::PolicyRef> seen;
   for (const reports::PolicyReport& policy : report.policies) {
     if (!seen.insert(policy.policy).second) continue;
@@ -114,20 +114,20 @@ NodeWords words_of(const reports::NodeReport& report, SharedWords& shared) {
                    .generation = policy.generation,
                    .matched = policy.matched,
                    .offered = policy.offered});
-    if (const Trouble trouble = trouble_of(policy); trouble != Trouble{})
+    if (const NodePolicyProblem trouble = trouble_of(policy); trouble != NodePolicyProblem{})
       out.back().trouble = shared.troubles.of(trouble);
   }
   out.shrink_to_fit();
   return out;
 }
 
-void add(const std::string& node, const PolicyWord& word, FleetWord& to) {
+void add(const std::string& node, const NodePolicyReport& word, PolicyTotals& to) {
   ++to.selected;
   ++to.nodes_by_generation[word.generation];
   to.matched += word.matched;
   to.offered += word.offered;
   if (word.trouble == nullptr) return;
-  const Trouble& trouble = *word.trouble;
+  const NodePolicyProblem& trouble = *word.trouble;
   to.conflicts += trouble.conflicts;
   to.conflict_nodes += trouble.conflicts > 0 ? 1 : 0;
   if (trouble.overruled > 0) {
@@ -140,7 +140,7 @@ void add(const std::string& node, const PolicyWord& word, FleetWord& to) {
     to.first_problem.emplace(word.generation, node + ": " + trouble.problem);
 }
 
-PolicyStatus status_of(const JudgedPolicy& policy, const FleetWord& word, const PolicyStatus& held,
+PolicyStatus status_of(const JudgedPolicy& policy, const PolicyTotals& word, const PolicyStatus& held,
                        const std::string& now) {
   PolicyStatus out{.writer = {},
                    .observed_generation = policy.generation,

@@ -64,35 +64,35 @@ class SharedValues {
   std::set<std::shared_ptr<const T>, ByValue> all_;
   size_t forget_at_ = kForgetMin;
 };
-/// The parts of a policy that one node does not use as written. Equal ones share one object (SharedWords), so
+/// The parts of a policy that one node does not use as written. Equal ones share one object (SharedReportValues), so
 /// that a uniform fleet costs as much as one node.
-struct Trouble {
+struct NodePolicyProblem {
   std::string problem;       // "" if none
   std::string overruled_by;  // policies of its kind, as in PolicyReport
   int64_t overruled = 0;     // number of devices of those policies
   int64_t conflicts = 0;     // number of devices of the other kind
-  auto operator<=>(const Trouble&) const = default;
+  auto operator<=>(const NodePolicyProblem&) const = default;
 };
-struct SharedWords {
+struct SharedReportValues {
   SharedValues<reports::PolicyRef> policies;
-  SharedValues<Trouble> troubles;
+  SharedValues<NodePolicyProblem> troubles;
 };
 
 /// The part of one node's report about one policy that is summed up.
-struct PolicyWord {
+struct NodePolicyReport {
   std::shared_ptr<const reports::PolicyRef> policy;
-  std::shared_ptr<const Trouble> trouble;  // nullptr if none
+  std::shared_ptr<const NodePolicyProblem> trouble;  // nullptr if none
   int64_t generation = 0, matched = 0, offered = 0;
-  bool operator==(const PolicyWord&) const = default;  // requires the same SharedWords
+  bool operator==(const NodePolicyReport&) const = default;  // requires the same SharedReportValues
 };
-using NodeWords = std::vector<PolicyWord>;
+using NodePolicyReports = std::vector<NodePolicyReport>;
 /// Returns one element for each policy; duplicates are ignored. Texts are cut to 160 bytes before they are
 /// shared.
-NodeWords words_of(const reports::NodeReport& report, SharedWords& shared);
+NodePolicyReports policy_reports_of(const reports::NodeReport& report, SharedReportValues& shared);
 
 /// The sums for one policy over all nodes. Each value of a report is at most 10^12 (decode_node_report()), so
 /// that sums do not overflow.
-struct FleetWord {
+struct PolicyTotals {
   int64_t selected = 0;  // number of nodes
   int64_t matched = 0, offered = 0, conflicts = 0, overruled = 0;
   int64_t conflict_nodes = 0, overruled_nodes = 0;
@@ -103,7 +103,7 @@ struct FleetWord {
   std::map<int64_t, std::string> first_problem;  // "node: problem"
 };
 /// Adds one node. Requires: nodes are added by name, so that equal reports give equal texts.
-void add(const std::string& node, const PolicyWord& word, FleetWord& to);
+void add(const std::string& node, const NodePolicyReport& word, PolicyTotals& to);
 
 /// A metav1.Condition; its observedGeneration is that of the status. message: for people, at most 1,024
 /// bytes.
@@ -135,7 +135,7 @@ struct PolicyStatus {
   std::array<Condition, 3> conditions = {};  // in the order of kConditionTypes
   bool operator==(const PolicyStatus&) const = default;
   /// Compares without the writer, but with times of conditions.
-  bool says_the_same(const PolicyStatus& other) const;
+  bool has_same_content(const PolicyStatus& other) const;
 };
 
 /// A policy as decoded by this controller.
@@ -147,7 +147,7 @@ struct JudgedPolicy {
 /// result has no writer.
 /// NotUsedAsWritten considers the policy's own problem and reports of this generation; Conflict and device
 /// counts consider the last report of each node.
-PolicyStatus status_of(const JudgedPolicy& policy, const FleetWord& word, const PolicyStatus& held,
+PolicyStatus status_of(const JudgedPolicy& policy, const PolicyTotals& word, const PolicyStatus& held,
                        const std::string& now);
 
 /// Returns {"status":{...}} with the fields of this controller. Conditions of other types may exist beside

@@ -34,7 +34,7 @@ void SilentNodes::start() {
   look();
 }
 
-void SilentNodes::put(const Watcher::Item& item, std::map<std::string, Heard>& into) const {
+void SilentNodes::put(const Watcher::Item& item, std::map<std::string, ObservedLease>& into) const {
   if (!item.value || item.value->node.empty()) return;
   const reports::NodeLease& lease = *item.value;
   const auto known = leases_.find(lease.node);
@@ -51,7 +51,7 @@ void SilentNodes::put(const Watcher::Item& item, std::map<std::string, Heard>& i
 
 void SilentNodes::on_leases(const SourceEvent<Watcher::Item>& event) {
   if (const auto* list = std::get_if<Relisted<Watcher::Item>>(&event)) {
-    std::map<std::string, Heard> all;
+    std::map<std::string, ObservedLease> all;
     for (const auto& item : list->all) put(item, all);
     leases_ = std::move(all);
   } else if (const auto* changed = std::get_if<Changed<Watcher::Item>>(&event)) {

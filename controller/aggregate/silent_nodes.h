@@ -45,14 +45,14 @@ class SilentNodes {
   const Counters& counters() const { return counters_; }
 
  private:
-  struct Heard {
+  struct ObservedLease {
     reports::NodeLease lease;
     TimePoint at{};  // time of the renewal, by this process' clock
   };
   using Watcher = watchers::WatchedSource<reports::NodeLease>;
 
   void on_leases(const SourceEvent<Watcher::Item>& event);
-  void put(const Watcher::Item& item, std::map<std::string, Heard>& into) const;
+  void put(const Watcher::Item& item, std::map<std::string, ObservedLease>& into) const;
   void on_sync_state(const watchers::SyncState& sync);
   void look();
   void find_silent();
@@ -60,7 +60,7 @@ class SilentNodes {
   void write(const std::string& node, bool is_silent);
 
   kube::ClusterPorts ports_;
-  std::map<std::string, Heard> leases_;  // by node
+  std::map<std::string, ObservedLease> leases_;  // by node
   std::set<std::string> silent_;
   std::map<std::string, bool> reports_;  // by node: is marked
   bool is_live_ = false, was_live_ = false;

@@ -9,7 +9,7 @@
 #include "controller/webhook/server.h"
 #include "daemon/process.h"
 #include "daemon/process_metrics.h"
-#include "daemon/status/door.h"
+#include "daemon/status/listeners.h"
 #include "daemon/status/probe.h"
 #include "daemon/status/service_metrics.h"
 #include "reactor/signal.h"
@@ -53,11 +53,11 @@ void serve(daemon::Process& process, reactor::Executor& selectors, const cli::In
                          {*daemon::endpoint_of(running.webhook_address),
                           {running.tls_cert_file, running.tls_private_key_file, ""}},
                          {running.sriov_driver_name, running.exposure_driver_name, running.namespace_});
-  std::optional<status::Door> door;
+  std::optional<status::StatusListeners> door;
   if (const auto address = daemon::endpoint_of(running.health_address))
-    door.emplace(status::DoorPorts{process.loop, *process.log,
-                                   [] { return static_cast<int64_t>(std::time(nullptr)); }},
-                 status::Door::Places{.directory = "", .pod_uid = "", .address = address},
+    door.emplace(status::StatusListenerDeps{process.loop, *process.log,
+                                            [] { return static_cast<int64_t>(std::time(nullptr)); }},
+                 status::StatusListeners::Places{.directory = "", .pod_uid = "", .address = address},
                  status::serve_pages(webhook_pages(process, server)));
   const reactor::Task end = [&] { server.shut_down(kAnswersMax, [&] { process.loop.stop(); }); };
   const reactor::Task again = [&] { reload(process, running, invocation.arguments); };

@@ -148,7 +148,7 @@ void EventWriter::name(Series& series) const {
   series.name = of + "." + hex(stable_hash(same), 16);
 }
 
-bool EventWriter::take_room(Series& series) {
+bool EventWriter::use_budget(Series& series) {
   const TimePoint now = ports_.scheduler.now();
   if (room_.at(subject_of(series.last.key())).take(now)) {
     series.written_at = now;
@@ -170,7 +170,7 @@ void EventWriter::write(const Key& key, kube::WriteRequest request) {
 }
 
 bool EventWriter::create(Series& series) {
-  if (!take_room(series)) {
+  if (!use_budget(series)) {
     series.name.clear();
     return false;
   }
@@ -183,7 +183,7 @@ bool EventWriter::create(Series& series) {
 }
 
 bool EventWriter::add_to_series(Series& series) {
-  if (!take_room(series)) return false;
+  if (!use_budget(series)) return false;
   kube::Json times = kube::Json::Object{};
   times.set("count", series.count);
   times.set("lastObservedTime", settings_.now());

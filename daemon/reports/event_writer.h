@@ -75,7 +75,7 @@ class EventWriter {
   void next();
   void name(Series& series) const;
   // Returns false if there is no room.
-  bool take_room(Series& series);
+  bool use_budget(Series& series);
   void write(const Key& key, kube::WriteRequest request);
   // Returns false if there was no room.
   bool create(Series& series);

@@ -85,7 +85,7 @@ bool ReportWriter::is_ready() const {
 
 // One timer, from the first mark; later marks are included.
 void ReportWriter::arm() {
-  if (!is_marked_ || is_at_work_ || !is_ready()) return timer_.reset();
+  if (!is_marked_ || is_working_ || !is_ready()) return timer_.reset();
   if (timer_) return;
   const TimePoint now = ports_.scheduler.now();
   const auto spread = Millis{static_cast<int64_t>(ports_.random() * static_cast<double>(kSpread.count()))};
@@ -95,7 +95,7 @@ void ReportWriter::arm() {
 
 void ReportWriter::look() {
   timer_.reset();
-  if (!is_marked_ || is_at_work_ || !is_ready()) return;
+  if (!is_marked_ || is_working_ || !is_ready()) return;
   const TimePoint now = ports_.scheduler.now();
   if (!waits_since_) waits_since_ = now;
   if (node_.is_busy() && now - *waits_since_ < kWaitForSlicesMax) {
@@ -104,7 +104,7 @@ void ReportWriter::look() {
   }
   waits_since_.reset();
   is_marked_ = false;
-  is_at_work_ = true;
+  is_working_ = true;
   node_.make([this](std::optional<NodeReport> made) { take(std::move(made)); });
 }
 
@@ -165,7 +165,7 @@ void ReportWriter::on_failure(const kube::Failure& failure) {
 }
 
 void ReportWriter::end_work(Millis wait) {
-  is_at_work_ = false;
+  is_working_ = false;
   not_before_ = std::max(not_before_, ports_.scheduler.now() + wait);
   arm();
 }

@@ -31,13 +31,13 @@ namespace sliced::reports {
 
 class ReportWriter {
  public:
-  using OnMade = std::function<void(std::optional<NodeReport>)>;
+  using OnReport = std::function<void(std::optional<NodeReport>)>;
 
   /// The node's side, called on the loop.
   struct Node {
     /// Yields the current report, once; nullopt if there is none, then it is called again after kEvery. May
     /// call back immediately or on a later turn; not after the writer's destruction.
-    std::function<void(OnMade)> make;
+    std::function<void(OnReport)> make;
     /// Returns whether slices are being written: a report waits for them, kWaitForSlicesMax at most.
     std::function<bool()> is_busy;
   };
@@ -66,7 +66,7 @@ class ReportWriter {
   /// Returns the last write's error; "" if it succeeded.
   const std::string& last_failure() const { return last_failure_.text(); }
   /// Returns whether the server has the last report, and nothing is marked.
-  bool is_settled() const { return !is_marked_ && !is_at_work_; }
+  bool is_settled() const { return !is_marked_ && !is_working_; }
 
  private:
   // The server's object. report nullopt: it cannot be decoded, or is of another owner, and is overwritten.
@@ -97,7 +97,7 @@ class ReportWriter {
   const std::string name_;
   const Node node_;
   std::optional<Held> held_;
-  bool is_permitted_ = false, is_marked_ = false, is_at_work_ = false;
+  bool is_permitted_ = false, is_marked_ = false, is_working_ = false;
   bool has_cleared_mark_ = false, clears_mark_ = false;
   bool is_observed_ = false;              // the watch has reported since the last write began
   std::optional<TimePoint> waits_since_;  // for slices

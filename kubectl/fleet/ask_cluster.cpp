@@ -10,12 +10,12 @@ namespace {
 
 constexpr Millis kGivenUpEvery{100};
 
-ClusterObjects::Wait wait_in(daemon::Process& process, const IsGivenUp& is_given_up) {
-  return [&process, &is_given_up](const std::function<bool()>& done, Millis longest) {
+ClusterObjects::Wait wait_in(daemon::Process& process, const IsCancelled& is_cancelled) {
+  return [&process, &is_cancelled](const std::function<bool()>& done, Millis longest) {
     const TimePoint until = process.loop.now() + longest;
     while (!done()) {
       const Millis left = until - process.loop.now();
-      if (left <= Millis{0} || is_given_up()) return false;
+      if (left <= Millis{0} || is_cancelled()) return false;
       process.run_until(done, std::min(left, kGivenUpEvery));
     }
     return true;
@@ -24,17 +24,17 @@ ClusterObjects::Wait wait_in(daemon::Process& process, const IsGivenUp& is_given
 
 }  // namespace
 
-CommandResult answer_of_cluster(const config::Options& options, const IsGivenUp& is_given_up,
-                                const std::function<Result<CommandOutput>(ClusterObjects&)>& ask) {
+CommandResult run_with_cluster(const config::Options& options, const IsCancelled& is_cancelled,
+                               const std::function<Result<CommandOutput>(ClusterObjects&)>& ask) {
   CommandResult out;
-  const daemon::CapturedComplaints complaints;
+  const daemon::CapturedErrors complaints;
   const auto output = [&]() -> Result<CommandOutput> {
     auto process = daemon::Process::open(options);
     if (!process) return std::move(process.error());
-    ClusterObjects objects(*(*process)->cluster, wait_in(**process, is_given_up));
+    ClusterObjects objects(*(*process)->cluster, wait_in(**process, is_cancelled));
     return ask(objects);
   }();
-  if (!output) daemon::complain(output.error().what);
+  if (!output) daemon::print_error(output.error().what);
   out.exit_status = output ? output->exit : daemon::kExitError;
   if (output) out.out = output->text;
   out.err = complaints.text();
@@ -45,7 +45,7 @@ int ask_cluster(const config::Options& options,
                 const std::function<Result<CommandOutput>(ClusterObjects&)>& ask) {
   auto opened = daemon::Process::open(options);
   if (!opened) {
-    daemon::complain(opened.error().what);
+    daemon::print_error(opened.error().what);
     return daemon::kExitError;
   }
   daemon::Process& process = **opened;
@@ -53,7 +53,7 @@ int ask_cluster(const config::Options& options,
                          [&](const auto& done, Millis longest) { return process.run_until(done, longest); });
   const auto output = ask(objects);
   if (!output) {
-    daemon::complain(output.error().what);
+    daemon::print_error(output.error().what);
     return process.leave(daemon::kExitError);
   }
   return process.leave(daemon::print(output->text) ? output->exit : daemon::kExitError);
@@ -68,8 +68,8 @@ TableStyle style_of(const config::Options& options) {
           kube::system_wall_clock() * 1'000};
 }
 
-void complain_of_unread(const std::vector<std::string>& unread) {
-  for (const std::string& what : unread) daemon::complain(what);
+void print_unread(const std::vector<std::string>& unread) {
+  for (const std::string& what : unread) daemon::print_error(what);
 }
 
 }  // namespace sliced::kubectl

@@ -26,12 +26,12 @@ struct CommandResult {
 };
 
 /// Returns whether the answer is no longer required. Called on the thread of the command.
-using IsGivenUp = std::function<bool()>;
+using IsCancelled = std::function<bool()>;
 
 /// Runs one command on any thread, with a loop, a log and a connection of its own. Prints nothing.
-/// is_given_up: called ten times a second while the cluster is read; after it returns true, each read fails.
-CommandResult answer_of_cluster(const config::Options& options, const IsGivenUp& is_given_up,
-                                const std::function<Result<CommandOutput>(ClusterObjects& objects)>& ask);
+/// is_cancelled: called ten times a second while the cluster is read; after it returns true, each read fails.
+CommandResult run_with_cluster(const config::Options& options, const IsCancelled& is_cancelled,
+                               const std::function<Result<CommandOutput>(ClusterObjects& objects)>& ask);
 
 /// Runs one command. A failure is reported on stderr with kExitError; nothing else is printed then. objects:
 /// valid during the call; each of its calls runs the loop of the process.
@@ -42,6 +42,6 @@ int ask_cluster(const config::Options& options,
 bool is_for_people(const config::Options& options);
 TableStyle style_of(const config::Options& options);
 /// Prints one line on stderr for each.
-void complain_of_unread(const std::vector<std::string>& unread);
+void print_unread(const std::vector<std::string>& unread);
 
 }  // namespace sliced::kubectl

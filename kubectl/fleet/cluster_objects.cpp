@@ -29,7 +29,7 @@ Result<Unit> ClusterObjects::list(const kube::Scope& scope, const ListHandlers& 
   for (int again = 0;; ++again) {
     auto listed = list_once(scope, handlers);
     if (listed || listed.error().code != Errc::kGone || again == kListedAgainMax) return listed;
-    handlers.on_anew();
+    handlers.on_restart();
   }
 }
 

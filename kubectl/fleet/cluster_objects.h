@@ -18,7 +18,7 @@ struct ListHandlers {
   std::function<void(std::string what)> on_bad;             // an item that is not JSON; the list continues
   /// The list starts again, because the server has dropped the state of its pages: earlier objects of this
   /// list do not count.
-  std::function<void()> on_anew;
+  std::function<void()> on_restart;
 };
 
 /// Reads through a cluster, and runs its loop until the answer arrives: at most two minutes each, and as long

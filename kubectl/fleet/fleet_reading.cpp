@@ -24,7 +24,7 @@ ListHandlers into(std::vector<std::string>& unread, std::function<void(const kub
                   std::function<void()> forget) {
   return {.on_object = std::move(on_object),
           .on_bad = [&unread](std::string what) { add_unread(unread, std::move(what)); },
-          .on_anew =
+          .on_restart =
               [&unread, before = unread.size(), forget = std::move(forget)] {
                 unread.resize(before);
                 forget();
@@ -37,13 +37,13 @@ bool is_of_no_interest(Errc code) { return code == Errc::kNotFound || code == Er
 
 Result<Unit> read_reports(ClusterObjects& objects,
                           const std::function<void(reports::NodeReport report)>& on_report,
-                          const std::function<void()>& on_anew, std::vector<std::string>& unread) {
+                          const std::function<void()>& on_restart, std::vector<std::string>& unread) {
   const auto on_object = [&](const kube::Json& object) {
     auto report = reports::decode_node_report(object);
     if (!report) return add_unread(unread, "a NodeDeviceReport: " + report.error().what);
     on_report(*std::move(report));
   };
-  auto listed = objects.list(kube::kNodeDeviceReports, "", into(unread, on_object, on_anew));
+  auto listed = objects.list(kube::kNodeDeviceReports, "", into(unread, on_object, on_restart));
   // Reports may be off, or not readable: the slices are still valid.
   if (!listed && listed.error().code == Errc::kDenied)
     add_unread(unread, std::string(lack_without(kube::kNodeDeviceReports)) + ": " + listed.error().what);

@@ -34,10 +34,10 @@ std::string_view lack_without(const kube::Resource& kind);
 /// Reads allocated claims; waiting ones are not counted.
 Result<Unit> read_claims(ClusterObjects& objects, Fleet& fleet, std::vector<std::string>& unread);
 /// Reads NodeDeviceReports. There are none if the kind is not installed or may not be read; the latter is
-/// added to `unread`. on_anew: the list restarts, as in ListHandlers.
+/// added to `unread`. on_restart: the list restarts, as in ListHandlers.
 Result<Unit> read_reports(ClusterObjects& objects,
                           const std::function<void(reports::NodeReport report)>& on_report,
-                          const std::function<void()>& on_anew, std::vector<std::string>& unread);
+                          const std::function<void()>& on_restart, std::vector<std::string>& unread);
 /// The slices of one node.
 kube::Scope slices_of(const std::string& node);
 /// Reads the slices of one node, of any driver. Drops those of other nodes, which a proxy that ignores

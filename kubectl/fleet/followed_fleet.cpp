@@ -239,7 +239,7 @@ int follow_fleet(const config::Options& options,
                  const std::function<Result<Unit>(daemon::Process&, const FollowedFleet&, bool&)>& show) {
   auto opened = daemon::Process::open(options);
   if (!opened) {
-    daemon::complain(opened.error().what);
+    daemon::print_error(opened.error().what);
     return daemon::kExitError;
   }
   daemon::Process& process = **opened;
@@ -264,7 +264,7 @@ int follow_fleet(const config::Options& options,
       shown = show(process, followed, is_over);
   }
   if (!shown) {
-    daemon::complain(shown.error().what);
+    daemon::print_error(shown.error().what);
     return process.leave(daemon::kExitError);
   }
   return process.leave(daemon::kExitSame);

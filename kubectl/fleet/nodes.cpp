@@ -13,7 +13,7 @@ Result<CommandOutput> write_nodes(ClusterObjects& objects, const config::Options
   Fleet fleet({options.sriov_driver_name, options.exposure_driver_name});
   std::vector<std::string> unread;
   if (auto read = read_fleet(objects, options.namespace_, fleet, unread); !read) return read.error();
-  complain_of_unread(unread);
+  print_unread(unread);
   const auto rows = fleet.rows();
   return CommandOutput{is_for_people(options) ? nodes_text(rows, style_of(options))
                                               : cli::formatted(json_of(rows), options.output)};
@@ -52,7 +52,7 @@ Result<CommandOutput> write_devices(ClusterObjects& objects, const config::Optio
     unread.push_back("the devices that the node does not offer are unknown: " + report.error().what);
   if (!knows_slices && !report)
     return Error{Errc::kDenied, "nothing of node " + options.on_node + " may be read: " + join(unread, "; ")};
-  complain_of_unread(unread);
+  print_unread(unread);
   return CommandOutput{is_for_people(options)
                            ? devices_text(lines, style_of(options))
                            : cli::formatted(json_of(lines, options.on_node), options.output)};

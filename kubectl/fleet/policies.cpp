@@ -28,7 +28,7 @@ Result<FleetPolicies> edited_by_file(const std::string& file, const FleetPolicie
   auto edited = edited_by(*text, now);
   if (!edited) return Error{edited.error().code, file + ":" + edited.error().what};
   if (edited->changed_since(now).empty())
-    daemon::complain(file + ": equals the objects in the cluster: nothing would change");
+    daemon::print_error(file + ": equals the objects in the cluster: nothing would change");
   return edited;
 }
 
@@ -167,7 +167,7 @@ Result<CommandOutput> write_diff(ClusterObjects& objects, const config::Options&
                                  size_t bytes_max) {
   const auto edited = edited_policies(options, policies);
   if (!edited) return edited.error();
-  for (const std::string& problem : edited->problems()) daemon::complain(problem);
+  for (const std::string& problem : edited->problems()) daemon::print_error(problem);
   Differing differing(policies, *edited, reading.knows_nodes, reading.unlisted, bytes_max);
   auto visited = visit_nodes(objects, reading.knows_nodes ? &nodes : nullptr, unread,
                              [&](const auto& node, const auto* report, std::string_view why_none) {
@@ -181,7 +181,7 @@ Result<CommandOutput> write_diff(ClusterObjects& objects, const config::Options&
   if (!read) unread.push_back("which of the devices are allocated is unknown: " + read.error().what);
   differing.set_knows_claims(read.ok());
   differing.add_claims(claims);
-  for (const std::string& problem : differing.problems()) daemon::complain(problem);
+  for (const std::string& problem : differing.problems()) daemon::print_error(problem);
   const FleetDiff& diff = differing.diff();
   // An object that cannot be decoded may be a policy, or an unjudged node.
   const bool is_same = diff.changes.empty() && diff.unjudged.empty() && unread.empty();
@@ -250,7 +250,7 @@ Result<Unit> read_others(ClusterObjects& objects, const config::Options& options
                  .first->second.put(object);
            },
        .on_bad = [&](std::string what) { unread.push_back(std::move(what)); },
-       .on_anew = [&] { reading.others.clear(); }});
+       .on_restart = [&] { reading.others.clear(); }});
   if (!listed && listed.error().code == Errc::kDenied) {
     unread.push_back("SriovResourcePolicies of other namespaces are unknown: " + listed.error().what);
     return Unit{};
@@ -288,7 +288,7 @@ Result<CommandOutput> read_and_write(ClusterObjects& objects, const config::Opti
 Result<CommandOutput> tell(ClusterObjects& objects, const config::Options& options, size_t diff_bytes_max) {
   std::vector<std::string> unread;
   auto output = read_and_write(objects, options, unread, diff_bytes_max);
-  complain_of_unread(unread);
+  print_unread(unread);
   return output;
 }
 
@@ -299,12 +299,12 @@ int policies(const config::Options& options) {
   return ask_cluster(options, [&](ClusterObjects& objects) { return tell(objects, options, kNoBound); });
 }
 
-CommandResult answer_edit(const config::Options& given, const IsGivenUp& is_given_up, size_t bytes_max) {
+CommandResult answer_edit(const config::Options& given, const IsCancelled& is_cancelled, size_t bytes_max) {
   config::Options options = given;
   options.command = config::Command::kPolicies;
   options.output = config::OutputFormat::kJson;
-  return answer_of_cluster(options, is_given_up,
-                           [&](ClusterObjects& objects) { return tell(objects, options, bytes_max); });
+  return run_with_cluster(options, is_cancelled,
+                          [&](ClusterObjects& objects) { return tell(objects, options, bytes_max); });
 }
 
 }  // namespace sliced::kubectl

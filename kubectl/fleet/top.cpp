@@ -23,7 +23,7 @@ std::string note_of(const FollowedFleet& followed) {
 
 std::string once(const FollowedFleet& followed, const config::Options& options) {
   const auto rows = followed.fleet().rows();
-  if (!is_for_people(options)) complain_of_unread(followed.gaps());
+  if (!is_for_people(options)) print_unread(followed.gaps());
   if (!is_for_people(options)) return cli::formatted(json_of(rows), options.output);
   return top_text(rows, {.has_colours = cli::has_colours(), .note = note_of(followed)});
 }

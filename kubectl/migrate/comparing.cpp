@@ -35,11 +35,11 @@ std::map<std::string, std::string> resources_of(const policy::Decision& decision
 
 }  // namespace
 
-policy::PolicySet policies_among(const std::vector<Made>& objects, const Target& target) {
+policy::PolicySet policies_among(const std::vector<ConvertedObject>& objects, const Target& target) {
   std::vector<policy::SriovPolicy> sriov;
   std::vector<policy::DeviceAttributes> attributes;
   std::vector<policy::ExposurePolicy> exposures;
-  for (const Made& made : objects) {
+  for (const ConvertedObject& made : objects) {
     const std::string_view kind = made.object.text("kind");
     if (kind == kube::kSriovResourcePolicies.kind)
       sriov.push_back(policy::decode_sriov_policy(made.object));
@@ -76,19 +76,19 @@ Before by_plugin(const std::vector<Config>& configs, const kube::NodeView& node)
   };
 }
 
-std::vector<Compared> compare(const Before& before, const std::vector<Made>& objects,
-                              const hotplug::InventoryPtr& inventory, const kube::NodeView& node,
-                              const Target& target) {
+std::vector<ComparedDevice> compare(const Before& before, const std::vector<ConvertedObject>& objects,
+                                    const hotplug::InventoryPtr& inventory, const kube::NodeView& node,
+                                    const Target& target) {
   const OfferedResources offered =
       offered_resources(policies_among(objects, target), inventory, node, target);
   const auto& after = offered.resources;
-  std::vector<Compared> out;
+  std::vector<ComparedDevice> out;
   for (const auto& [id, device] : inventory->devices) {
     const auto found = after.find(id);
-    Compared one{.device = id,
-                 .interface = device.netdev ? device.netdev->name : "",
-                 .before = before(device),
-                 .after = found != after.end() ? found->second : ""};
+    ComparedDevice one{.device = id,
+                       .interface = device.netdev ? device.netdev->name : "",
+                       .before = before(device),
+                       .after = found != after.end() ? found->second : ""};
     if (one.before.empty() && one.after.empty()) continue;
     if (!one.is_same()) one.why = policy::explain(offered.decision, id).summary;
     out.push_back(std::move(one));
@@ -96,8 +96,8 @@ std::vector<Compared> compare(const Before& before, const std::vector<Made>& obj
   return out;
 }
 
-void mark_lost_uio_nodes(std::vector<Compared>& rows, const hotplug::Inventory& inventory) {
-  for (Compared& row : rows) {
+void mark_lost_uio_nodes(std::vector<ComparedDevice>& rows, const hotplug::Inventory& inventory) {
+  for (ComparedDevice& row : rows) {
     const hotplug::HostDevice* device = inventory.devices.find(row.device);
     // Source: GetDefaultInfoProvider in the plugin's pkg/factory.
     if (device == nullptr || (device->driver != "uio" && device->driver != "igb_uio") || !row.is_same())

@@ -16,12 +16,12 @@
 namespace sliced::migrate {
 
 /// One device that is offered before or after the migration. before and after: its resource; "": not offered.
-struct Compared {
+struct ComparedDevice {
   std::string device, interface, before, after;
   std::string why;  // set where before and after differ: the new policies' reason to offer the device or not
   bool loses_nodes = false;  // offered under the same resource, but pods get fewer device nodes
   bool is_same() const { return before == after && !loses_nodes; }
-  bool operator==(const Compared&) const = default;
+  bool operator==(const ComparedDevice&) const = default;
 };
 
 /// Returns the resource under which a device was offered, "" if it was not. The function owns copies of all
@@ -42,16 +42,16 @@ OfferedResources offered_resources(policy::PolicySet policies, const hotplug::In
                                    const kube::NodeView& node, const Target& target);
 /// Returns the policies and DeviceAttributes among the objects, decoded by the daemon's decoders. Other kinds
 /// are skipped.
-policy::PolicySet policies_among(const std::vector<Made>& objects, const Target& target);
+policy::PolicySet policies_among(const std::vector<ConvertedObject>& objects, const Target& target);
 
 /// Returns the devices that are offered before or after, in the order of the inventory.
 /// REQUIRES: objects have been checked without errors. Only these objects decide; no other policies are read.
-std::vector<Compared> compare(const Before& before, const std::vector<Made>& objects,
-                              const hotplug::InventoryPtr& inventory, const kube::NodeView& node,
-                              const Target& target);
+std::vector<ComparedDevice> compare(const Before& before, const std::vector<ConvertedObject>& objects,
+                                    const hotplug::InventoryPtr& inventory, const kube::NodeView& node,
+                                    const Target& target);
 
 /// Sets loses_nodes for devices whose driver (uio, igb_uio) makes the device plugin add a /dev/uio node to
 /// the pod; sliced adds none.
-void mark_lost_uio_nodes(std::vector<Compared>& rows, const hotplug::Inventory& inventory);
+void mark_lost_uio_nodes(std::vector<ComparedDevice>& rows, const hotplug::Inventory& inventory);
 
 }  // namespace sliced::migrate

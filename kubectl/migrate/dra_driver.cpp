@@ -19,7 +19,7 @@ constexpr std::string_view kGroups[] = {"sriovnetwork.k8snetworkplumbingwg.io/",
 // Annotation of a policy that was a SriovResourceFilter. apply and --check both read the former kind from it.
 constexpr std::string_view kWasFilter = "networking.dra.io/migrated-from";
 
-bool was_filter(const Made& made) {
+bool was_filter(const ConvertedObject& made) {
   return made.object.find({"metadata", "annotations", kWasFilter}) != nullptr;
 }
 
@@ -184,7 +184,7 @@ bool is_of_dra_driver(const Json& object) {
 }
 
 void read_dra_object(const Json& object, const std::string& file, const Target& target,
-                     std::vector<Made>& out, Complaints& complaints) {
+                     std::vector<ConvertedObject>& out, Complaints& complaints) {
   const Place place{file, object.line()};
   const bool is_filter = object.text("kind") == kFilterKind;
   const std::string kind(is_filter ? kube::kSriovResourcePolicies.kind : object.text("kind"));
@@ -194,20 +194,20 @@ void read_dra_object(const Json& object, const std::string& file, const Target& 
   DraPolicy in{file, std::string(object.text("kind")) + " " + name, complaints};
   move_to_namespace(in, object, target.namespace_, *meta);
   if (is_filter) refuse_root_devices(in, object);
-  Made made{{"From " + escaped(file) + ":" + std::to_string(object.line()) + ", " +
-             std::string(object.text("kind")) + " " + name + "."},
-            Json::Object{}};
+  ConvertedObject made{{"From " + escaped(file) + ":" + std::to_string(object.line()) + ", " +
+                        std::string(object.text("kind")) + " " + name + "."},
+                       Json::Object{}};
   made.object.set("apiVersion", kube::api_version(kube::kSriovResourcePolicies));
   made.object.set("kind", kind);
   made.object.set("metadata", *meta);
   if (const Json* spec = object.find("spec")) made.object.set("spec", *spec);
   if (kind == kube::kSriovResourcePolicies.kind) look_at_policy(in, object);
-  std::vector<Made> one{std::move(made)};
+  std::vector<ConvertedObject> one{std::move(made)};
   check(one, target, place, complaints);
   out.push_back(std::move(one.front()));
 }
 
-void check_filters(const std::vector<Made>& objects, Complaints& complaints) {
+void check_filters(const std::vector<ConvertedObject>& objects, Complaints& complaints) {
   const auto count = std::count_if(objects.begin(), objects.end(), was_filter);
   if (count == 0) return;
   const Place place{"SriovResourceFilter", 0};
@@ -221,12 +221,12 @@ void check_filters(const std::vector<Made>& objects, Complaints& complaints) {
         "of several that select a node none counted; of policies each does, in the order of their names");
 }
 
-Before by_dra_driver(const std::vector<Made>& objects, const hotplug::InventoryPtr& inventory,
+Before by_dra_driver(const std::vector<ConvertedObject>& objects, const hotplug::InventoryPtr& inventory,
                      const kube::NodeView& node, const Target& target) {
   const policy::PolicySet all = policies_among(objects, target);
   std::vector<policy::SriovPolicy> policies;
   std::set<std::string_view> filters;
-  for (const Made& made : objects)
+  for (const ConvertedObject& made : objects)
     if (was_filter(made)) filters.insert(made.object.find("metadata")->text("name"));
   for (const auto& policy : all.sriov) {
     policies.push_back(*policy);

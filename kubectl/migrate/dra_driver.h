@@ -20,13 +20,13 @@ bool is_of_dra_driver(const kube::Json& object);
 /// Adds the object to `out` with portable_metadata(). A SriovResourceFilter becomes a SriovResourcePolicy
 /// with an annotation that records its former kind.
 void read_dra_object(const kube::Json& object, const std::string& file, const Target& target,
-                     std::vector<Made>& out, Complaints& complaints);
+                     std::vector<ConvertedObject>& out, Complaints& complaints);
 /// Warns about each behaviour of SriovResourceFilters that their policies do not have: devices that no filter
 /// names were offered too, and several filters for one node all had no effect.
-void check_filters(const std::vector<Made>& objects, Complaints& complaints);
+void check_filters(const std::vector<ConvertedObject>& objects, Complaints& complaints);
 
 /// Returns the resources that dra-driver-sriov assigns on the node by the objects.
-Before by_dra_driver(const std::vector<Made>& objects, const hotplug::InventoryPtr& inventory,
+Before by_dra_driver(const std::vector<ConvertedObject>& objects, const hotplug::InventoryPtr& inventory,
                      const kube::NodeView& node, const Target& target);
 
 }  // namespace sliced::migrate

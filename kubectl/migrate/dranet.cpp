@@ -236,7 +236,7 @@ class DranetConverter {
     }
     for (const Daemon& daemon : daemons_) add_policy(daemon, out.objects);
     for (auto* list : {&classes_out_, &templates_out_, &claims_out_})
-      for (Made& one : *list) out.objects.push_back(std::move(one));
+      for (ConvertedObject& one : *list) out.objects.push_back(std::move(one));
     say_once();
     out.lost = lost_;
     return out;
@@ -290,7 +290,7 @@ class DranetConverter {
             {"From " + escaped(file) + ":" + std::to_string(object.line()) + ", " + who + "."}};
   }
 
-  void finish(Current& in, std::string_view field, Json spec, std::vector<Made>& out) {
+  void finish(Current& in, std::string_view field, Json spec, std::vector<ConvertedObject>& out) {
     auto meta = portable_metadata(in.object);
     if (!meta) return complaints_.error(in.place, in.who + ": " + meta.error().what);
     if (in.comments.size() > kCommentsMax) {
@@ -692,7 +692,7 @@ class DranetConverter {
     return out + " || " + ours + "type == \"virtual\" && " + ours + "ifName in [" + names + "]";
   }
 
-  void add_policy(const Daemon& daemon, std::vector<Made>& out) {
+  void add_policy(const Daemon& daemon, std::vector<ConvertedObject>& out) {
     std::vector<std::string> comments = {
         "From " + escaped(daemon.place.file) +
         (daemon.place.line > 0 ? ":" + std::to_string(daemon.place.line) : "") + ", " + daemon.who + "."};
@@ -749,7 +749,7 @@ class DranetConverter {
   std::map<std::string, ClassFacts> classes_;
   std::set<std::string> interfaces_, policy_names_;
   std::vector<Daemon> daemons_;
-  std::vector<Made> classes_out_, templates_out_, claims_out_;
+  std::vector<ConvertedObject> classes_out_, templates_out_, claims_out_;
   std::map<std::string, Place> unknown_classes_;  // classes that requests for dranet's devices name
   std::optional<Sum> unnamed_, unaddressed_, rdma_;
   bool sets_mac_ = false;

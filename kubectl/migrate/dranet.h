@@ -26,8 +26,8 @@ class DranetObjects {
   bool has_any(const Target& target) const;
 
   struct Out {
-    std::vector<Made> objects;  // policies, classes, templates, claims
-    size_t lost = 0;            // fields and parts of selectors without a counterpart
+    std::vector<ConvertedObject> objects;  // policies, classes, templates, claims
+    size_t lost = 0;                       // fields and parts of selectors without a counterpart
   };
   /// Converts all collected objects. Adds a complaint for each lost part. After an error no object may be
   /// used.

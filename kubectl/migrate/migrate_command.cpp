@@ -25,10 +25,10 @@
 namespace sliced::kubectl {
 namespace {
 
-using migrate::Compared;
+using migrate::ComparedDevice;
 using migrate::Complaints;
 using migrate::Config;
-using migrate::Made;
+using migrate::ConvertedObject;
 
 migrate::Target target_of(const config::Options& options) {
   migrate::Target target{.namespace_ = options.namespace_,
@@ -46,7 +46,7 @@ constexpr const char* kRequired = "requiredDuringSchedulingIgnoredDuringExecutio
 // The content of all files.
 struct Sources {
   std::vector<Config> plugin, node_policies;
-  std::vector<Made> of_dra_driver;
+  std::vector<ConvertedObject> of_dra_driver;
   migrate::DranetObjects dranet;
   std::vector<migrate::Network> networks;
   Complaints complaints;
@@ -564,14 +564,14 @@ void complain_of_all(const Complaints& complaints) {
   std::fputs(lines.c_str(), stderr);
 }
 
-std::string text_of(const std::vector<Made>& objects, config::OutputFormat format) {
+std::string text_of(const std::vector<ConvertedObject>& objects, config::OutputFormat format) {
   if (format == config::OutputFormat::kJson) {
     std::vector<kube::Json> all;
-    for (const Made& made : objects) all.push_back(made.object);
+    for (const ConvertedObject& made : objects) all.push_back(made.object);
     return cli::formatted(kube::list_of(std::move(all)), format);
   }
   std::string out;
-  for (const Made& made : objects) {
+  for (const ConvertedObject& made : objects) {
     if (!out.empty()) out += "---\n";
     for (const std::string& comment : made.comments) out += "# " + comment + "\n";
     out += kube::encode_yaml(made.object);
@@ -579,19 +579,19 @@ std::string text_of(const std::vector<Made>& objects, config::OutputFormat forma
   return out;
 }
 
-std::string text_of(const std::vector<Compared>& rows, config::OutputFormat format) {
+std::string text_of(const std::vector<ComparedDevice>& rows, config::OutputFormat format) {
   const auto differ =
-      std::count_if(rows.begin(), rows.end(), [](const Compared& row) { return !row.is_same(); });
+      std::count_if(rows.begin(), rows.end(), [](const ComparedDevice& row) { return !row.is_same(); });
   if (format == config::OutputFormat::kTable) {
     std::vector<std::vector<std::string>> cells;
-    for (const Compared& row : rows)
+    for (const ComparedDevice& row : rows)
       cells.push_back({row.device, row.interface, row.before, row.after, row.why});
     return table({"DEVICE", "INTERFACE", "BEFORE", "AFTER", "WHY"}, cells) + std::to_string(rows.size()) +
            (rows.size() == 1 ? " device, " : " devices, ") + std::to_string(differ) +
            (differ == 1 ? " differs\n" : " differ\n");
   }
   std::vector<kube::Json> items;
-  for (const Compared& row : rows) {
+  for (const ComparedDevice& row : rows) {
     kube::Json item = kube::Json::Object{};
     item.set("device", row.device);
     for (const auto& [key, text] : {std::pair("interface", &row.interface), std::pair("before", &row.before),
@@ -668,7 +668,8 @@ std::string wrong_with_node(const Sources& sources, const kube::NodeView& node, 
 
 // Returns the node's resources without a device. They have no row in the table, so they are reported
 // separately.
-std::vector<std::string> resources_without_device(const Sources& sources, const std::vector<Compared>& rows,
+std::vector<std::string> resources_without_device(const Sources& sources,
+                                                  const std::vector<ComparedDevice>& rows,
                                                   const kube::NodeView& node) {
   std::vector<std::string> out;
   for (const auto* configs : {&sources.plugin, &sources.node_policies})
@@ -676,7 +677,7 @@ std::vector<std::string> resources_without_device(const Sources& sources, const 
       if (!config.nodes.selects(node)) continue;
       for (const migrate::Resource& resource : config.resources)
         if (std::none_of(rows.begin(), rows.end(),
-                         [&](const Compared& row) {
+                         [&](const ComparedDevice& row) {
                            return row.before == resource.name || row.after == resource.name;
                          }) &&
             std::find(out.begin(), out.end(), resource.name) == out.end())
@@ -685,9 +686,10 @@ std::vector<std::string> resources_without_device(const Sources& sources, const 
   return out;
 }
 
-int check_host(const config::Options& options, const Sources& sources, const std::vector<Made>& objects) {
+int check_host(const config::Options& options, const Sources& sources,
+               const std::vector<ConvertedObject>& objects) {
   if (sources.kinds() > 1) {
-    daemon::complain(
+    daemon::print_error(
         "--check compares with one way of offering devices, and the files are of several: check them one "
         "after the other");
     return daemon::kExitError;
@@ -697,12 +699,12 @@ int check_host(const config::Options& options, const Sources& sources, const std
   const migrate::Target target = target_of(options);
   if (const std::string wrong = wrong_with_node(sources, node, !options.node_labels.empty(), target);
       !wrong.empty()) {
-    daemon::complain(wrong);
+    daemon::print_error(wrong);
     return daemon::kExitError;
   }
   const auto files = cli::open_host_files(options);
   if (!files) {
-    daemon::complain(files.error().what);
+    daemon::print_error(files.error().what);
     return daemon::kExitError;
   }
   const auto process = daemon::Process::open_bare(options);
@@ -711,20 +713,20 @@ int check_host(const config::Options& options, const Sources& sources, const std
   auto rows = compare(before_of(sources, inventory, node, target), objects, inventory, node, target);
   if (sources.of_dra_driver.empty()) migrate::mark_lost_uio_nodes(rows, *inventory);
   if (rows.empty())
-    daemon::complain(
+    daemon::print_error(
         "no device of this host is offered before or after: nothing was compared. Run it on a node with the "
         "devices, or give a snapshot of the node as --host");
   const bool is_same =
-      std::all_of(rows.begin(), rows.end(), [](const Compared& row) { return row.is_same(); });
+      std::all_of(rows.begin(), rows.end(), [](const ComparedDevice& row) { return row.is_same(); });
   const bool is_printed = daemon::print(text_of(rows, options.output));
   if (const auto none = resources_without_device(sources, rows, node); !none.empty() && !rows.empty())
-    daemon::complain("no device of this host is or was offered as " + join(none, ", "));
-  const bool has_lost_nics = std::any_of(rows.begin(), rows.end(), [&](const Compared& row) {
+    daemon::print_error("no device of this host is or was offered as " + join(none, ", "));
+  const bool has_lost_nics = std::any_of(rows.begin(), rows.end(), [&](const ComparedDevice& row) {
     const hotplug::HostDevice* device = inventory->devices.find(row.device);
     return row.after.empty() && device != nullptr && device->type != hotplug::DeviceType::kVf;
   });
   if (has_lost_nics && options.form != config::PolicyForm::kExposure)
-    daemon::complain(
+    daemon::print_error(
         "functions without a PF, as in a VM, and PFs are not offered by SriovResourcePolicies: --as exposure offers "
         "them");
   return process->leave(!is_printed ? daemon::kExitError
@@ -733,16 +735,17 @@ int check_host(const config::Options& options, const Sources& sources, const std
 }
 
 // Converts the plugin's and the operator's configurations separately: both may have the same resource.
-std::vector<Made> objects_of_all(Sources& sources, const migrate::Target& target) {
-  std::vector<Made> out = sources.of_dra_driver;
+std::vector<ConvertedObject> objects_of_all(Sources& sources, const migrate::Target& target) {
+  std::vector<ConvertedObject> out = sources.of_dra_driver;
   for (const auto* configs : {&sources.plugin, &sources.node_policies})
-    for (Made& made : objects_of(*configs, target, sources.complaints)) out.push_back(std::move(made));
+    for (ConvertedObject& made : objects_of(*configs, target, sources.complaints))
+      out.push_back(std::move(made));
   return out;
 }
 
 // DeviceClasses and claims are checked as by `validate`.
-std::vector<Made> objects_of_dranet(const config::Options& options, const migrate::Target& target,
-                                    Sources& sources, size_t& lost) {
+std::vector<ConvertedObject> objects_of_dranet(const config::Options& options, const migrate::Target& target,
+                                               Sources& sources, size_t& lost) {
   const migrate::Place place{options.arguments.front(), 0};
   if (target.form == migrate::Form::kSriov && sources.dranet.has_any(target)) {
     sources.complaints.error(
@@ -755,10 +758,10 @@ std::vector<Made> objects_of_dranet(const config::Options& options, const migrat
   lost = converted.lost;
   check(converted.objects, target, place, sources.complaints);
   webhook::Drivers drivers{target.sriov_driver, target.exposure_driver, target.namespace_};
-  for (const Made& made : converted.objects)
+  for (const ConvertedObject& made : converted.objects)
     if (made.object.text("kind") == kube::kDeviceClasses.kind)
       drivers.classes.emplace(made.object.find("metadata")->text("name"), target.exposure_driver);
-  for (const Made& made : converted.objects)
+  for (const ConvertedObject& made : converted.objects)
     if (const auto judged = webhook::judge(made.object, drivers))
       for (const policy::Problem& problem : judged->errors)
         sources.complaints.error(place, webhook::text_of(*judged, problem) +
@@ -768,10 +771,10 @@ std::vector<Made> objects_of_dranet(const config::Options& options, const migrat
 }
 
 // Warns about definitions for resources that no configuration has.
-void warn_of_unknown_resources(const std::vector<Made>& objects, Sources& sources) {
+void warn_of_unknown_resources(const std::vector<ConvertedObject>& objects, Sources& sources) {
   if (sources.complaints.has_errors()) return;
   std::set<std::string> resources;
-  for (const Made& made : objects)
+  for (const ConvertedObject& made : objects)
     if (const kube::Json* name = made.object.find({"spec", "extendedResourceName"});
         name != nullptr && name->string() != nullptr)
       resources.insert(*name->string());
@@ -792,7 +795,7 @@ int migrate(const config::Options& options) {
   reader.read_files(options.arguments);
   reader.finish();
   target.networks = sources.networks;
-  std::vector<Made> objects;
+  std::vector<ConvertedObject> objects;
   size_t lost = 0;
   if (options.check && sources.dranet.has_any(target))
     sources.complaints.error(
@@ -801,7 +804,8 @@ int migrate(const config::Options& options) {
         "`sliced plan` (docs/from-dranet.md)");
   if (!sources.complaints.has_errors()) objects = objects_of_all(sources, target);
   if (!sources.complaints.has_errors() && !sources.dranet.empty())
-    for (Made& made : objects_of_dranet(options, target, sources, lost)) objects.push_back(std::move(made));
+    for (ConvertedObject& made : objects_of_dranet(options, target, sources, lost))
+      objects.push_back(std::move(made));
   warn_of_unknown_resources(objects, sources);
   if (!sources.complaints.has_errors() && objects.empty())
     sources.complaints.error(

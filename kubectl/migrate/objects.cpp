@@ -116,7 +116,7 @@ class Maker {
   }
 
   bool is_without_network() const { return is_without_network_; }
-  std::vector<Made> make() {
+  std::vector<ConvertedObject> make() {
     if (target_.form == Form::kSriov && asks_rdma())
       complaints_.error(
           rdma_, "isRdma cannot be said in a SriovResourcePolicy: leave out --as, or set --as exposure");
@@ -443,7 +443,7 @@ class Maker {
   std::map<std::string, size_t> by_name_;
   std::set<std::string> used_names_;
   std::map<std::string, int> numbers_;  // next number in unique(), by base name
-  std::vector<Made> out_;
+  std::vector<ConvertedObject> out_;
 };
 
 }  // namespace
@@ -472,10 +472,10 @@ Result<Json> portable_metadata(const Json& object) {
   return kube::encode_object_meta(*meta);
 }
 
-void check(const std::vector<Made>& objects, const Target& target, const Place& place,
+void check(const std::vector<ConvertedObject>& objects, const Target& target, const Place& place,
            Complaints& complaints) {
   std::set<std::string> keys;
-  for (const Made& made : objects) {
+  for (const ConvertedObject& made : objects) {
     const std::string_view kind = made.object.text("kind");
     const std::string who = std::string(kind) + " " + escaped(made.object.find("metadata")->text("name"));
     if (!keys.insert(who).second)
@@ -496,8 +496,8 @@ void check(const std::vector<Made>& objects, const Target& target, const Place& 
   }
 }
 
-std::vector<Made> objects_of(const std::vector<Config>& configs, const Target& target,
-                             Complaints& complaints) {
+std::vector<ConvertedObject> objects_of(const std::vector<Config>& configs, const Target& target,
+                                        Complaints& complaints) {
   Maker maker(configs, target, complaints);
   auto objects = maker.make();
   if (!configs.empty()) check(objects, target, configs.front().place, complaints);

@@ -31,7 +31,7 @@ struct Target {
 };
 
 /// An object, and the comments above it, which name its source.
-struct Made {
+struct ConvertedObject {
   std::vector<std::string> comments;
   kube::Json object;
 };
@@ -40,12 +40,12 @@ struct Made {
 /// SriovResourcePolicy can have becomes several policies, whose names sort in the order of evaluation.
 /// Adds a complaint for each part that cannot be converted, and those of `validate` for each object. After an
 /// error no object may be used.
-std::vector<Made> objects_of(const std::vector<Config>& configs, const Target& target,
-                             Complaints& complaints);
+std::vector<ConvertedObject> objects_of(const std::vector<Config>& configs, const Target& target,
+                                        Complaints& complaints);
 
 /// Adds an error for each problem that `validate` reports, and for two objects of the same kind and name.
 /// place: the place of these errors.
-void check(const std::vector<Made>& objects, const Target& target, const Place& place,
+void check(const std::vector<ConvertedObject>& objects, const Target& target, const Place& place,
            Complaints& complaints);
 
 /// Returns an object with apiVersion, kind, metadata.name and, if given, metadata.namespace.

@@ -69,7 +69,7 @@ size_t untold(const EditEffect& effect) { return effect.changed + effect.unjudge
 }  // namespace
 
 EditEffect edit_effect(const std::string& file, const CommandResult& result) {
-  EditEffect out{.file = file, .is_told = false};
+  EditEffect out{.file = file, .has_result = false};
   const std::string said(trim(result.err));
   const auto object = kube::decode_json(result.out, {.size_max = kEditBytesMax, .nodes_max = kEditJsonMax});
   if (result.timed_out) {
@@ -80,7 +80,7 @@ EditEffect edit_effect(const std::string& file, const CommandResult& result) {
              (result.exit_status != daemon::kExitSame && result.exit_status != daemon::kExitChanges)) {
     out.problem = said.empty() ? "there is no answer" : said;
   } else {
-    out.is_told = true;
+    out.has_result = true;
     out.problem = said;
     const kube::Json::Array &changed = array_at(*object, "nodes"), &unjudged = array_at(*object, "unjudged");
     out.changed = changed.size();
@@ -99,7 +99,7 @@ EditEffect edit_effect(const std::string& file, const CommandResult& result) {
 }
 
 std::string summary_of(const EditEffect& effect) {
-  if (!effect.is_told) return "";
+  if (!effect.has_result) return "";
   std::string out =
       count_of_nodes(effect.changed) + " would change, " + count_of_nodes(effect.same) + " would not";
   if (effect.unjudged > 0) out += ", " + count_of_nodes(effect.unjudged) + " cannot be judged";

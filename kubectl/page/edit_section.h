@@ -12,7 +12,7 @@ namespace sliced::kubectl {
 /// The result of `policies --diff`.
 struct EditEffect {
   std::string file;
-  bool is_told = false;                        // false: there is no result, and `problem` has the reason
+  bool has_result = false;                     // false: there is no result, and `problem` has the reason
   std::string problem = {};                    // or additional messages, in lines
   size_t changed = 0, unjudged = 0, same = 0;  // nodes
   struct Change {

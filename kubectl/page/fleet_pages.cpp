@@ -228,7 +228,7 @@ class FleetPages {
     auto question = std::make_unique<Question>();
     question->asked =
         whys_.ask([options = options_, pod = told.pod](
-                      const IsGivenUp& is_given_up) { return answer_why(options, pod, is_given_up); },
+                      const IsCancelled& is_cancelled) { return answer_why(options, pod, is_cancelled); },
                   kWhyMax,
                   [told, &response](const CommandResult& result) mutable {
                     told.why = text_of(result, told.pod);

@@ -98,7 +98,7 @@ FollowedEdit::World edit_world(reactor::Scheduler& scheduler, Questions& questio
               return Error{Errc::kInvalid,
                            options.diff_file + ": is not a regular file, which a page could follow"};
             auto question = questions.ask(
-                [options](const IsGivenUp& is_given_up) { return answer_edit(options, is_given_up); },
+                [options](const IsCancelled& is_cancelled) { return answer_edit(options, is_cancelled); },
                 kEditMax, std::move(done));
             if (!question)
               return Error{Errc::kTooLarge, "an earlier question has not ended; it is asked again"};

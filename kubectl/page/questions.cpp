@@ -7,7 +7,7 @@ namespace {
 
 // Shared by worker and loop. The worker owns `result` until the executor reports its end.
 struct QuestionState {
-  std::atomic<bool> is_given_up = false;
+  std::atomic<bool> is_cancelled = false;
   CommandResult result;
 };
 
@@ -24,7 +24,7 @@ class Running {
 };
 
 struct RunningQuestion final : Questions::Question {
-  ~RunningQuestion() override { shared->is_given_up = true; }
+  ~RunningQuestion() override { shared->is_cancelled = true; }
   std::shared_ptr<QuestionState> shared = std::make_shared<QuestionState>();
   std::unique_ptr<reactor::Job> job;
 };
@@ -37,12 +37,12 @@ std::unique_ptr<Questions::Question> Questions::ask(Answer answer, Millis deadli
   const std::shared_ptr<QuestionState> shared = question->shared;
   question->job = executor_.run(
       [shared, answer = std::move(answer), running = std::make_shared<Running>(running_)] {
-        shared->result = answer([&] { return shared->is_given_up.load(); });
+        shared->result = answer([&] { return shared->is_cancelled.load(); });
       },
       deadline,
       [shared, done = std::move(done)](bool finished) {
         if (finished) return done(shared->result);
-        shared->is_given_up = true;
+        shared->is_cancelled = true;
         done({.exit_status = daemon::kExitError, .timed_out = true, .out = {}, .err = {}});
       });
   return question;

@@ -18,10 +18,10 @@ namespace sliced::kubectl {
 
 /// Runs `why pod` for a pod, "ns/name", in the cluster of options, which are those of `page`. Any thread.
 CommandResult answer_why(const config::Options& options, const std::string& pod,
-                         const IsGivenUp& is_given_up);
+                         const IsCancelled& is_cancelled);
 /// Runs `policies --diff FILE -o json` for options.diff_file; kEditTooLarge and kExitError if the output is
 /// longer than bytes_max. Any thread.
-CommandResult answer_edit(const config::Options& options, const IsGivenUp& is_given_up,
+CommandResult answer_edit(const config::Options& options, const IsCancelled& is_cancelled,
                           size_t bytes_max = kEditBytesMax);
 
 /// Runs computations on workers, a limited number concurrently. Ownership: executor outlives this object; it
@@ -29,7 +29,7 @@ CommandResult answer_edit(const config::Options& options, const IsGivenUp& is_gi
 class Questions {
  public:
   /// Runs on a worker: uses only its own data.
-  using Answer = std::function<CommandResult(const IsGivenUp&)>;
+  using Answer = std::function<CommandResult(const IsCancelled&)>;
   using Done = std::function<void(const CommandResult&)>;
   /// Dropping it cancels: done is not called, and the computation ends at its next read.
   class Question {

@@ -48,10 +48,10 @@ class Candidates {
     add_holders();
     for (const Claim& claim : scene_.claims) {
       for (size_t i = 0; i < claim.constraints.size(); ++i)
-        out_.push_back({.asks = Asks::kNoConstraint, .claim = claim.id(), .index = i});
+        out_.push_back({.asks = ChangeKind::kNoConstraint, .claim = claim.id(), .index = i});
       for (const RequestGroup& group : claim.requests) {
         for (const Request& request : group.alternatives) add_request(claim, group, request);
-        out_.push_back({.asks = Asks::kNoRequest, .claim = claim.id(), .request = group.name});
+        out_.push_back({.asks = ChangeKind::kNoRequest, .claim = claim.id(), .request = group.name});
       }
     }
     std::stable_sort(out_.begin(), out_.end(),
@@ -61,7 +61,7 @@ class Candidates {
 
  private:
   void add_pools() {
-    Change change{.asks = Asks::kCompletePools};
+    Change change{.asks = ChangeKind::kCompletePools};
     for (const Pool& pool : *scene_.pools)
       if (pool.is_incomplete) change.pools.push_back(pool.id);
     if (!change.pools.empty()) out_.push_back(std::move(change));
@@ -74,7 +74,7 @@ class Candidates {
       if (found == scene_.held->end()) return;
       for (const Hold& hold : found->second)
         if (!scene_.released.contains(hold.claim) && seen.insert(hold.claim).second)
-          out_.push_back({.asks = Asks::kRelease, .claim = hold.claim->id(), .holder = hold.claim});
+          out_.push_back({.asks = ChangeKind::kRelease, .claim = hold.claim->id(), .holder = hold.claim});
     };
     for (const Pool& pool : *scene_.pools) {
       for (const Candidate& one : pool.devices) add(one.id());
@@ -82,13 +82,14 @@ class Candidates {
         if (!one->consumes_counters.empty()) add({pool.id.first, pool.id.second, one->name});
     }
     // The elements at the end are removed first below.
-    std::stable_sort(
-        out_.begin() + static_cast<std::ptrdiff_t>(first), out_.end(),
-        [](const Change& a, const Change& b) { return harm_of(*a.holder) < harm_of(*b.holder); });
+    std::stable_sort(out_.begin() + static_cast<std::ptrdiff_t>(first), out_.end(),
+                     [](const Change& a, const Change& b) {
+                       return release_impact(*a.holder) < release_impact(*b.holder);
+                     });
   }
   void add_request(const Claim& claim, const RequestGroup& group, const Request& request) {
     const Change of{.claim = claim.id(), .request = request_id(group, request)};
-    const auto add = [&](Asks asks, auto fill) {
+    const auto add = [&](ChangeKind asks, auto fill) {
       Change change = of;
       change.asks = asks;
       fill(change);
@@ -99,39 +100,40 @@ class Candidates {
     for (const auto& [key, amount] : request.capacity) {
       // Without the key a device gives its default amount, which may be all. So it is not used where a
       // smaller amount would be sufficient.
-      add(has_capacity(key) ? Asks::kLessCapacity : Asks::kNoCapacity,
+      add(has_capacity(key) ? ChangeKind::kLessCapacity : ChangeKind::kNoCapacity,
           [&name = key](Change& change) { change.key = name; });
     }
     for (const RequestView& view : views_)
       if (view.claim == of.claim && view.request == of.request && !request.all && view.free > 0 &&
           static_cast<int64_t>(view.free) < request.count)
-        add(Asks::kFewer, [&](Change& change) { change.count = static_cast<int64_t>(view.free); });
+        add(ChangeKind::kFewer, [&](Change& change) { change.count = static_cast<int64_t>(view.free); });
     for (size_t i = 0; i < request.selectors.size(); ++i) {
       const auto misread = scene_.misread.find(request.selectors[i]);
       // Results with the right name are unknown before it is corrected.
       const bool is_misread = misread != scene_.misread.end();
-      add(is_misread ? Asks::kCorrectSelector : Asks::kNoSelector, [&](Change& change) {
+      add(is_misread ? ChangeKind::kCorrectSelector : ChangeKind::kNoSelector, [&](Change& change) {
         change.index = i;
         change.fails = !is_misread && fails(request.device_class, {false, i}, of);
         if (is_misread) change.expression = misread->second.corrected;
       });
-      if (out_.back().fails) add(Asks::kGuardSelector, [&](Change& change) { change.index = i; });
+      if (out_.back().fails) add(ChangeKind::kGuardSelector, [&](Change& change) { change.index = i; });
     }
     const auto of_class = scene_.classes.find(request.device_class);
     if (!classes_.insert(request.device_class).second) return;
     if (of_class == scene_.classes.end())
-      out_.push_back({.asks = Asks::kMakeClass, .device_class = request.device_class});
+      out_.push_back({.asks = ChangeKind::kMakeClass, .device_class = request.device_class});
     else
       for (size_t i = 0; i < of_class->second.selectors.size(); ++i) {
         const auto misread = scene_.misread.find(of_class->second.selectors[i]);
         const bool is_misread = misread != scene_.misread.end();
-        out_.push_back({.asks = is_misread ? Asks::kCorrectSelector : Asks::kNoClassSelector,
+        out_.push_back({.asks = is_misread ? ChangeKind::kCorrectSelector : ChangeKind::kNoClassSelector,
                         .device_class = request.device_class,
                         .index = i,
                         .fails = !is_misread && fails(request.device_class, {true, i}, {}),
                         .expression = is_misread ? misread->second.corrected : ""});
         if (out_.back().fails)
-          out_.push_back({.asks = Asks::kGuardSelector, .device_class = request.device_class, .index = i});
+          out_.push_back(
+              {.asks = ChangeKind::kGuardSelector, .device_class = request.device_class, .index = i});
       }
   }
   // Returns whether the selector, of the class or of one request, fails.
@@ -159,7 +161,7 @@ class Candidates {
               std::any_of(request.tolerations.begin(), request.tolerations.end(),
                           [&](const Toleration& toleration) { return tolerates(toleration, taint); });
           if (is_tolerated || !seen.emplace(taint.key, taint.value, taint.effect).second) continue;
-          add(Asks::kTolerate, [&](Change& change) {
+          add(ChangeKind::kTolerate, [&](Change& change) {
             change.taint = taint;
             change.taint_driver = one.slice->common.driver;
             if (scene_.taint_rules != nullptr)
@@ -183,27 +185,27 @@ void guard(std::string& expression, Scene& scene) {
 void change_requests(Scene& scene, const Change& change) {
   for_request(scene, change, [&](Request& request) {
     switch (change.asks) {
-      case Asks::kTolerate:
+      case ChangeKind::kTolerate:
         request.tolerations.push_back({change.taint.key, "Equal", change.taint.value, change.taint.effect});
         break;
-      case Asks::kLessCapacity:
+      case ChangeKind::kLessCapacity:
         if (request.capacity.contains(change.key))
           request.capacity[change.key] = change.most ? quantity_of(*change.most) : kube::Quantity(0);
         break;
-      case Asks::kNoCapacity:
+      case ChangeKind::kNoCapacity:
         request.capacity.erase(change.key);
         break;
-      case Asks::kFewer:
+      case ChangeKind::kFewer:
         request.count = change.count;
         break;
       // Indexes of other changes stay valid: `true` selects everything.
-      case Asks::kNoSelector:
+      case ChangeKind::kNoSelector:
         request.selectors[change.index] = "true";
         break;
-      case Asks::kCorrectSelector:
+      case ChangeKind::kCorrectSelector:
         request.selectors[change.index] = change.expression;
         break;
-      case Asks::kGuardSelector:
+      case ChangeKind::kGuardSelector:
         guard(request.selectors[change.index], scene);
         break;
       default:
@@ -217,41 +219,41 @@ const std::string kNobody = " ";
 
 }  // namespace
 
-UsersState harm_of(const Claim& claim) {
+UsersState release_impact(const Claim& claim) {
   return claim.users.empty() ? UsersState::kEnding : claim.users_state;
 }
 
 Scene with_change(Scene scene, const Change& change, const std::vector<Pool>& whole_pools) {
   switch (change.asks) {
-    case Asks::kCompletePools:
+    case ChangeKind::kCompletePools:
       scene.pools = &whole_pools;
       break;
-    case Asks::kRelease:
+    case ChangeKind::kRelease:
       scene.released.insert(change.holder);
       break;
-    case Asks::kNoConstraint:
+    case ChangeKind::kNoConstraint:
       for (Claim& claim : scene.claims)
         if (claim.id() == change.claim) claim.constraints[change.index].requests = {kNobody};
       break;
-    case Asks::kCorrectSelector:
+    case ChangeKind::kCorrectSelector:
       if (change.device_class.empty())
         change_requests(scene, change);
       else
         scene.classes.at(change.device_class).selectors[change.index] = change.expression;
       break;
-    case Asks::kGuardSelector:
+    case ChangeKind::kGuardSelector:
       if (change.device_class.empty())
         change_requests(scene, change);
       else
         guard(scene.classes.at(change.device_class).selectors[change.index], scene);
       break;
-    case Asks::kNoClassSelector:
+    case ChangeKind::kNoClassSelector:
       scene.classes.at(change.device_class).selectors[change.index] = "true";
       break;
-    case Asks::kMakeClass:
+    case ChangeKind::kMakeClass:
       scene.classes[change.device_class].name = change.device_class;
       break;
-    case Asks::kNoRequest:
+    case ChangeKind::kNoRequest:
       for (Claim& claim : scene.claims)
         if (claim.id() == change.claim)
           std::erase_if(claim.requests,
@@ -291,10 +293,10 @@ std::vector<Amount> amounts_of(const Scene& scene, const std::string& key) {
 template <class FoundWith>
 void find_amounts(const Scene& scene, std::vector<Change>& changes, const FoundWith& found_with) {
   for (Change& change : changes) {
-    if (change.asks != Asks::kLessCapacity) continue;
+    if (change.asks != ChangeKind::kLessCapacity) continue;
     for (const Amount amount : amounts_of(scene, change.key)) {
       change.most = amount;
-      if (found_with(changes) == Found::kYes) break;
+      if (found_with(changes) == SearchResult::kYes) break;
       change.most.reset();
     }
   }
@@ -313,17 +315,19 @@ Changes find_changes(const Scene& scene, const std::vector<Pool>& whole_pools,
     return search(changed, tries_max).found;
   };
   for (const Change& change : out.all)
-    if (change.asks == Asks::kGuardSelector)
-      if (const Found found = found_with({change}); found == Found::kYes || found == Found::kNo)
+    if (change.asks == ChangeKind::kGuardSelector)
+      if (const SearchResult found = found_with({change});
+          found == SearchResult::kYes || found == SearchResult::kNo)
         out.guards.push_back(change);
-  if (found_with(out.all) != Found::kYes) return {.is_known = false, .guards = std::move(out.guards)};
+  if (found_with(out.all) != SearchResult::kYes) return {.is_known = false, .guards = std::move(out.guards)};
   for (const Change& change : out.all)
-    if (change.asks != Asks::kNoRequest && found_with({change}) == Found::kYes) out.alone.push_back(change);
+    if (change.asks != ChangeKind::kNoRequest && found_with({change}) == SearchResult::kYes)
+      out.alone.push_back(change);
   // A selector that needs only a guard is not loosened.
   const std::vector<Change> alone = out.alone;
   std::erase_if(out.alone, [&](const Change& change) {
     return change.fails && std::ranges::any_of(alone, [&](const Change& one) {
-             return one.asks == Asks::kGuardSelector && one.claim == change.claim &&
+             return one.asks == ChangeKind::kGuardSelector && one.claim == change.claim &&
                     one.request == change.request && one.device_class == change.device_class &&
                     one.index == change.index;
            });
@@ -335,7 +339,7 @@ Changes find_changes(const Scene& scene, const std::vector<Pool>& whole_pools,
     for (size_t i = out.all.size(); i-- > 0;) {
       std::vector<Change> fewer = out.all;
       fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-      if (found_with(fewer) == Found::kYes) out.all = std::move(fewer);
+      if (found_with(fewer) == SearchResult::kYes) out.all = std::move(fewer);
     }
   }
   find_amounts(scene, out.all, found_with);
@@ -347,33 +351,33 @@ Changes find_changes(const Scene& scene, const std::vector<Pool>& whole_pools,
   return out;
 }
 
-std::string_view name_of(Asks asks) {
+std::string_view name_of(ChangeKind asks) {
   switch (asks) {
-    case Asks::kCompletePools:
+    case ChangeKind::kCompletePools:
       return "complete-pools";
-    case Asks::kCorrectSelector:
+    case ChangeKind::kCorrectSelector:
       return "correct-selector";
-    case Asks::kGuardSelector:
+    case ChangeKind::kGuardSelector:
       return "guard-selector";
-    case Asks::kRelease:
+    case ChangeKind::kRelease:
       return "release";
-    case Asks::kTolerate:
+    case ChangeKind::kTolerate:
       return "tolerate";
-    case Asks::kLessCapacity:
+    case ChangeKind::kLessCapacity:
       return "less-capacity";
-    case Asks::kNoCapacity:
+    case ChangeKind::kNoCapacity:
       return "no-capacity";
-    case Asks::kNoConstraint:
+    case ChangeKind::kNoConstraint:
       return "no-constraint";
-    case Asks::kFewer:
+    case ChangeKind::kFewer:
       return "fewer";
-    case Asks::kNoSelector:
+    case ChangeKind::kNoSelector:
       return "no-selector";
-    case Asks::kNoClassSelector:
+    case ChangeKind::kNoClassSelector:
       return "no-class-selector";
-    case Asks::kMakeClass:
+    case ChangeKind::kMakeClass:
       return "make-class";
-    case Asks::kNoRequest:
+    case ChangeKind::kNoRequest:
       return "no-request";
   }
   return "";
@@ -430,13 +434,13 @@ std::string describe(const Change& change, const Scene& scene) {
   const std::string whose =
       is_extended ? request->source : "request " + change.request + " of claim " + change.claim;
   switch (change.asks) {
-    case Asks::kCompletePools: {
+    case ChangeKind::kCompletePools: {
       std::vector<std::string> names;
       for (const PoolId& pool : change.pools) names.push_back(pool.first + "/" + pool.second);
       return "complete the pools with missing slices: " + join(names, ", ") +
              " (if their driver does not soon, restart it)";
     }
-    case Asks::kCorrectSelector: {
+    case ChangeKind::kCorrectSelector: {
       const std::string& expression = change.device_class.empty()
                                           ? request->selectors[change.index]
                                           : scene.classes.at(change.device_class).selectors[change.index];
@@ -445,22 +449,22 @@ std::string describe(const Change& change, const Scene& scene) {
              (change.device_class.empty() ? whose : "DeviceClass " + change.device_class) + ": " +
              misread.right + ", not " + misread.wrong;
     }
-    case Asks::kRelease:
+    case ChangeKind::kRelease:
       return release_text(*change.holder);
-    case Asks::kTolerate:
+    case ChangeKind::kTolerate:
       return (change.taint_rules.empty() ? "have driver " + change.taint_driver +
                                                " take away the device taint " + in_words(change.taint)
                                          : "delete DeviceTaintRule " + change.taint_rules +
                                                " with its device taint " + in_words(change.taint)) +
              ", or let " + whose + " tolerate it";
-    case Asks::kLessCapacity:
+    case ChangeKind::kLessCapacity:
       return "let " + whose + " ask for " +
              (change.most ? "at most " + describe(*change.most) + ", and not for "
                           : std::string("less than ")) +
              request->capacity.at(change.key).text() + " of " + change.key;
-    case Asks::kNoCapacity:
+    case ChangeKind::kNoCapacity:
       return "let " + whose + " not ask for capacity " + change.key;
-    case Asks::kNoConstraint:
+    case ChangeKind::kNoConstraint:
       for (const Claim& claim : scene.claims)
         if (claim.id() == change.claim) {
           const Constraint& constraint = claim.constraints[change.index];
@@ -469,26 +473,26 @@ std::string describe(const Change& change, const Scene& scene) {
                  ")";
         }
       return "";
-    case Asks::kFewer:
+    case ChangeKind::kFewer:
       if (is_extended) return whose + ": ask for " + std::to_string(request->count - change.count) + " fewer";
       return "let " + whose + " ask for " + std::to_string(change.count) + " and not for " +
              std::to_string(request->count);
-    case Asks::kGuardSelector:
+    case ChangeKind::kGuardSelector:
       return guard_text(change, change.device_class.empty() ? whose : "DeviceClass " + change.device_class);
-    case Asks::kNoSelector:
+    case ChangeKind::kNoSelector:
       return "loosen selectors[" + std::to_string(change.index) + "] of " + whose +
              (change.fails
                   ? " (it fails on devices without an attribute; with a guard, has() or .? and orValue(), "
                     "no device matches)"
                   : "") +
              ": " + request->selectors[change.index];
-    case Asks::kNoClassSelector:
+    case ChangeKind::kNoClassSelector:
       return offerer(scene, change.device_class) + " offer devices that DeviceClass " + change.device_class +
              " selects, or ask for another DeviceClass: selectors[" + std::to_string(change.index) + "] is " +
              scene.classes.at(change.device_class).selectors[change.index];
-    case Asks::kMakeClass:
+    case ChangeKind::kMakeClass:
       return "create DeviceClass " + change.device_class;
-    case Asks::kNoRequest:
+    case ChangeKind::kNoRequest:
       for (const Claim& claim : scene.claims)
         for (const RequestGroup& group : claim.requests)
           if (claim.id() == change.claim && group.name == change.request && !group.alternatives.empty() &&

@@ -14,7 +14,7 @@
 namespace sliced::why {
 
 /// In increasing order of the effort and harm of the change.
-enum class Asks : uint8_t {
+enum class ChangeKind : uint8_t {
   kCompletePools,    // incomplete pools become complete
   kCorrectSelector,  // a selector reads the devices' name instead of a misspelled one
   kGuardSelector,    // a selector that fails on a device does not match it
@@ -31,7 +31,7 @@ enum class Asks : uint8_t {
 };
 
 struct Change {
-  Asks asks = Asks::kRelease;
+  ChangeKind asks = ChangeKind::kRelease;
   /// "namespace/name" (Claim::id()).
   std::string claim;    // the claim of the request; for kRelease: the holder
   std::string request;  // "request" or "request/alternative"
@@ -60,9 +60,9 @@ std::string describe(const Change& change, const Scene& scene);
 std::string release_text(const Claim& claim);
 /// Returns the state of the pods that lose the device if the claim is deleted: users_state, or kEnding
 /// without users.
-UsersState harm_of(const Claim& claim);
+UsersState release_impact(const Claim& claim);
 /// Returns a word for scripts: "release", "tolerate". An interface: `kubectl sliced why -o json` contains it.
-std::string_view name_of(Asks asks);
+std::string_view name_of(ChangeKind asks);
 
 /// Returns the scene with that change. whole_pools: the scene's, with all of them complete. Indexes of other
 /// changes stay valid: a removed selector becomes `true`, a removed constraint one of no request. With

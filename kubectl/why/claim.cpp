@@ -113,7 +113,7 @@ std::string read_held(const Fields& result, const Fields& statuses) {
 Allocation read_allocation(const Fields& at, const Fields& statuses) {
   Allocation out;
   at["devices"]["results"].each([&](const Fields& item) {
-    AllocatedDevice& one = out.devices.emplace_back();
+    AllocationResult& one = out.devices.emplace_back();
     one.request = item["request"].text();
     one.driver = item["driver"].text();
     one.pool = item["pool"].text();

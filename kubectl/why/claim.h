@@ -73,7 +73,7 @@ struct Constraint {
 };
 
 /// One of status.allocation.devices.results; request as in Constraint.
-struct AllocatedDevice {
+struct AllocationResult {
   std::string request, driver, pool, device;
   bool admin_access = false;
   bool is_share = false;  // has a shareID
@@ -81,12 +81,12 @@ struct AllocatedDevice {
   /// is not True: ..."; "" if none.
   std::string held;
   std::optional<std::map<std::string, kube::Quantity>> consumed;  // consumedCapacity
-  bool operator==(const AllocatedDevice&) const = default;
+  bool operator==(const AllocationResult&) const = default;
 };
 
 /// status.allocation. Configuration for drivers (devices.config) is omitted: it does not affect allocation.
 struct Allocation {
-  std::vector<AllocatedDevice> devices;
+  std::vector<AllocationResult> devices;
   std::optional<kube::NodeSelector> nodes;  // missing: everywhere
   bool operator==(const Allocation&) const = default;
 };

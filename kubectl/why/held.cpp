@@ -6,7 +6,7 @@ Held held_by(const std::vector<Claim>& claims, const Features& features) {
   Held out;
   for (const Claim& claim : claims) {
     if (!claim.allocation) continue;
-    for (const AllocatedDevice& one : claim.allocation->devices) {
+    for (const AllocationResult& one : claim.allocation->devices) {
       if (one.admin_access) continue;
       const bool is_share = one.is_share && features.consumable_capacity;
       out[{one.driver, one.pool, one.device}].push_back(

@@ -12,7 +12,7 @@
 namespace sliced::kubectl {
 namespace {
 
-using why::Says;
+using why::SelectorResult;
 
 // A request of a waiting claim, with the selectors of its class.
 struct Asked {
@@ -42,7 +42,7 @@ bool matches(const Asked& asked, const JudgedEntry& entry, why::Selectors& selec
   slice.common.driver = entry.driver;
   const why::Candidate candidate{.device = &*entry.entry, .slice = &slice};
   return std::all_of(asked.selectors.begin(), asked.selectors.end(), [&](const std::string& expression) {
-    return selectors.ask(expression, candidate) == Says::kYes;
+    return selectors.ask(expression, candidate) == SelectorResult::kYes;
   });
 }
 

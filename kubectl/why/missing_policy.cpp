@@ -352,7 +352,7 @@ class Advising {
     slice.common.driver = entry.driver;
     const why::Candidate candidate{.device = &*entry.entry, .slice = &slice};
     return std::any_of(wanted.selectors.begin(), wanted.selectors.end(), [&](const std::string& expression) {
-      return selectors_.ask(expression, candidate) == Says::kNo && !is_spent();
+      return selectors_.ask(expression, candidate) == SelectorResult::kNo && !is_spent();
     });
   }
   bool matches(const Wanted& wanted, const JudgedEntry& entry) {
@@ -360,7 +360,7 @@ class Advising {
     slice.common.driver = entry.driver;
     const why::Candidate candidate{.device = &*entry.entry, .slice = &slice};
     if (!std::all_of(wanted.selectors.begin(), wanted.selectors.end(), [&](const std::string& expression) {
-          return selectors_.ask(expression, candidate) == Says::kYes;
+          return selectors_.ask(expression, candidate) == SelectorResult::kYes;
         }))
       return false;
     const auto taking = why::taking_of(wanted.capacity, *entry.entry, /*fractional_range=*/true);
@@ -577,7 +577,7 @@ class Advising {
         [&](const hotplug::HostDevice& device, const std::vector<Edit>& before) {
           std::vector<Edit> changes = before;
           const auto parts = why::conjuncts(policy.selector.cel);
-          std::string no = no_of(parts, device);
+          std::string no = mismatch_of(parts, device);
           if (no == kSeveral || reads({no}, "type")) return Changed{};
           if (!no.empty())
             changes.push_back(
@@ -607,7 +607,7 @@ class Advising {
     return out.empty() ? "true" : out;
   }
   // The one part of the expression that is not true of the device; "" all are, kSeveral more than one is not.
-  std::string no_of(const std::vector<std::string>& parts, const hotplug::HostDevice& device) const {
+  std::string mismatch_of(const std::vector<std::string>& parts, const hotplug::HostDevice& device) const {
     hotplug::Inventory inventory;
     inventory.devices[device.id.text] = device;
     policy::HostDeviceView view(drivers_.exposure);
@@ -678,7 +678,7 @@ class Advising {
 
   // Returns whether a VF of a PF with this name or address, in the range, must not be selected by a new
   // policy. namespace_: of the policy; nullptr if none.
-  bool is_taken(const std::string& pf, const std::string* namespace_, reports::VfRange range) const {
+  bool is_reserved(const std::string& pf, const std::string* namespace_, reports::VfRange range) const {
     return std::any_of(taken_.vfs.begin(), taken_.vfs.end(), [&](const auto& of) {
       if (namespace_ != nullptr && !of.first.empty() && of.first != *namespace_) return false;
       const auto found = of.second.find(pf);
@@ -692,9 +692,9 @@ class Advising {
   // must not be on another node.
   std::string vfs_text(const std::string& pf, const std::string& namespace_,
                        const reports::DeviceGroup& group) const {
-    if (pf.empty() || !is_taken(pf, &namespace_, kAllVfs)) return pf;
+    if (pf.empty() || !is_reserved(pf, &namespace_, kAllVfs)) return pf;
     for (const reports::VfRange& range : group.vfs)
-      if (is_taken(pf, &namespace_, range)) return "";
+      if (is_reserved(pf, &namespace_, range)) return "";
     return pf + "#" + reports::text_of(group.vfs);
   }
 
@@ -795,7 +795,7 @@ class Advising {
     add("type", values_of(found, [](const auto& group) { return group.type; }));
     const auto is_vf = [](const auto& group) { return group.type == "vf"; };
     const auto pf_of = [&](const auto& group) {
-      return is_vf(group) && !is_taken(group.pf_name, nullptr, kAllVfs) ? group.pf_name : std::string();
+      return is_vf(group) && !is_reserved(group.pf_name, nullptr, kAllVfs) ? group.pf_name : std::string();
     };
     const auto interface_of = [&](const auto& group) {
       return is_vf(group) || taken_.interfaces.contains(group.interface) ? std::string() : group.interface;

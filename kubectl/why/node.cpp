@@ -124,7 +124,7 @@ Result<Pod> decode_pod(const kube::Json& object) {
   return out;
 }
 
-std::string keeps_away(const Pod& pod, const Node& node) {
+std::string scheduling_obstacle(const Pod& pod, const Node& node) {
   for (const kube::Taint& taint : node.taints) {
     if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") continue;
     if (std::any_of(pod.tolerations.begin(), pod.tolerations.end(),

@@ -71,6 +71,6 @@ Result<Pod> decode_pod(const kube::Json& object);
 /// Returns why the pod cannot go to the node regardless of its claims; "" if name, labels, affinity and
 /// taints permit it (resources, ports, volumes and spreading are not checked). Returns the first reason in
 /// the order taints, nodeSelector, affinity.
-std::string keeps_away(const Pod& pod, const Node& node);
+std::string scheduling_obstacle(const Pod& pod, const Node& node);
 
 }  // namespace sliced::why

@@ -9,9 +9,9 @@
 namespace sliced::why {
 namespace {
 
-Says answer(const Scene& scene, const std::string& expression, const Candidate& candidate) {
-  const Says says = scene.selectors->ask(expression, candidate);
-  return says == Says::kError && scene.guarded.contains(expression) ? Says::kNo : says;
+SelectorResult answer(const Scene& scene, const std::string& expression, const Candidate& candidate) {
+  const SelectorResult says = scene.selectors->ask(expression, candidate);
+  return says == SelectorResult::kError && scene.guarded.contains(expression) ? SelectorResult::kNo : says;
 }
 
 bool has_untolerated_taint(const kube::Device& device, const Request& request) {
@@ -85,27 +85,27 @@ class Search {
     lay_out();
     Outcome out;
     if (!look_at_claims()) {
-      out.found = Found::kError;
+      out.found = SearchResult::kError;
       out.error = error_;
       return out;
     }
     switch (next_claim(0)) {
       case Step::kDone:
-        out.found = Found::kYes;
+        out.found = SearchResult::kYes;
         break;
       case Step::kNo:
       case Step::kTooMany:
-        out.found = Found::kNo;
+        out.found = SearchResult::kNo;
         break;
       case Step::kError:
-        out.found = Found::kError;
+        out.found = SearchResult::kError;
         break;
       case Step::kUnsure:
-        out.found = Found::kUnsure;
+        out.found = SearchResult::kUnsure;
         break;
     }
     out.error = error_;
-    if (out.found == Found::kYes) out.picks = picks_;
+    if (out.found == SearchResult::kYes) out.picks = picks_;
     return out;
   }
 
@@ -220,9 +220,9 @@ class Search {
                     "asks for all devices, and pool " + pool.id.first + "/" + pool.id.second +
                         (pool.is_incomplete ? " is not complete" : " is not valid: " + pool.invalid));
       for (; place < places_.size() && places_[place].pool == i; ++place) {
-        const Says says = is_selected(claim, *out.request, *places_[place].candidate);
-        if (says == Says::kError) return false;
-        if (says == Says::kNo) continue;
+        const SelectorResult says = is_selected(claim, *out.request, *places_[place].candidate);
+        if (says == SelectorResult::kError) return false;
+        if (says == SelectorResult::kNo) continue;
         if (scene_.features.consumable_capacity) {
           const auto taking = taking_of(out.request->capacity, *places_[place].candidate->device,
                                         scene_.features.fractional_range);
@@ -237,24 +237,26 @@ class Search {
   }
 
   // selects(), with a reported error.
-  Says is_selected(const Claim& claim, const Request& request, const Candidate& candidate) {
-    if (!scene_.features.binding_conditions && candidate.binds) return Says::kNo;
+  SelectorResult is_selected(const Claim& claim, const Request& request, const Candidate& candidate) {
+    if (!scene_.features.binding_conditions && candidate.binds) return SelectorResult::kNo;
     const auto ask = [&](const std::vector<std::string>& selectors, const std::string& whose) {
       for (size_t i = 0; i < selectors.size(); ++i) {
-        const Says says = answer(scene_, selectors[i], candidate);
-        if (says == Says::kError)
+        const SelectorResult says = answer(scene_, selectors[i], candidate);
+        if (says == SelectorResult::kError)
           error_ = whose + ", selectors[" + std::to_string(i) + "] on device " + describe(candidate.id()) +
                    ": " + scene_.selectors->error_of(selectors[i], candidate);
-        if (says != Says::kYes) return says;
+        if (says != SelectorResult::kYes) return says;
       }
-      return Says::kYes;
+      return SelectorResult::kYes;
     };
     const DeviceClass& of = scene_.classes.at(request.device_class);
-    if (const Says says = ask(of.selectors, "DeviceClass " + of.name); says != Says::kYes) return says;
-    if (const Says says = ask(request.selectors, "claim " + claim.id() + ", request " + request.name);
-        says != Says::kYes)
+    if (const SelectorResult says = ask(of.selectors, "DeviceClass " + of.name); says != SelectorResult::kYes)
       return says;
-    return candidate.is_here ? Says::kYes : Says::kNo;
+    if (const SelectorResult says =
+            ask(request.selectors, "claim " + claim.id() + ", request " + request.name);
+        says != SelectorResult::kYes)
+      return says;
+    return candidate.is_here ? SelectorResult::kYes : SelectorResult::kNo;
   }
 
   Step next_claim(size_t claim) {
@@ -291,9 +293,9 @@ class Search {
       --tries_left_;
       Place& place = places_[i];
       if (is_taken(at, *wanted.request, place)) continue;
-      const Says says = is_selected(scene_.claims[at.claim], *wanted.request, *place.candidate);
-      if (says == Says::kError) return Step::kError;
-      if (says == Says::kNo) continue;
+      const SelectorResult says = is_selected(scene_.claims[at.claim], *wanted.request, *place.candidate);
+      if (says == SelectorResult::kError) return Step::kError;
+      if (says == SelectorResult::kNo) continue;
       const Step step = with(at, wanted, place, i + 1, /*must=*/false);
       if (step != Step::kNo) return step;
     }
@@ -313,9 +315,9 @@ class Search {
     for (size_t i = from; i < places_.size() && left < missing; ++i) {
       const Place& place = places_[i];
       if (is_taken(at, *wanted.request, place)) continue;
-      const Says says = selects(scene_, *wanted.request, *place.candidate);
-      if (says == Says::kError) return true;  // the search shows whether the error occurs
-      left += says == Says::kYes;
+      const SelectorResult says = selects(scene_, *wanted.request, *place.candidate);
+      if (says == SelectorResult::kError) return true;  // the search shows whether the error occurs
+      left += says == SelectorResult::kYes;
     }
     return left >= missing;
   }
@@ -451,22 +453,23 @@ class Search {
 }  // namespace
 
 Outcome search(const Scene& scene, uint64_t tries_max) {
-  if (scene.selectors->is_spent()) return {.found = Found::kUnsure};
+  if (scene.selectors->is_spent()) return {.found = SearchResult::kUnsure};
   Search search(scene, tries_max);
   Outcome out = search.run();
   scene.selectors->take(search.steps());
-  if (scene.selectors->is_spent()) return {.found = Found::kUnsure};
+  if (scene.selectors->is_spent()) return {.found = SearchResult::kUnsure};
   return out;
 }
 
-Says selects(const Scene& scene, const Request& request, const Candidate& candidate) {
-  if (!scene.features.binding_conditions && candidate.binds) return Says::kNo;
+SelectorResult selects(const Scene& scene, const Request& request, const Candidate& candidate) {
+  if (!scene.features.binding_conditions && candidate.binds) return SelectorResult::kNo;
   const auto of = scene.classes.find(request.device_class);
-  if (of == scene.classes.end()) return Says::kNo;
+  if (of == scene.classes.end()) return SelectorResult::kNo;
   for (const auto* selectors : {&of->second.selectors, &request.selectors})
     for (const std::string& expression : *selectors)
-      if (const Says says = answer(scene, expression, candidate); says != Says::kYes) return says;
-  return candidate.is_here ? Says::kYes : Says::kNo;
+      if (const SelectorResult says = answer(scene, expression, candidate); says != SelectorResult::kYes)
+        return says;
+  return candidate.is_here ? SelectorResult::kYes : SelectorResult::kNo;
 }
 
 const kube::AttributeValue* find_attribute(const Candidate& candidate, const std::string& name) {

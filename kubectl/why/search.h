@@ -10,7 +10,7 @@
 
 namespace sliced::why {
 
-enum class Found : uint8_t {
+enum class SearchResult : uint8_t {
   kYes,
   kNo,
   kError,   // the scheduler ends its attempt for the pod, on all nodes: for example, an expression fails
@@ -23,7 +23,7 @@ struct Pick {
 };
 
 struct Outcome {
-  Found found = Found::kNo;
+  SearchResult found = SearchResult::kNo;
   /// "claim ns/name, request r: ...", or the selector and the device on which it failed.
   std::string error;  // for kError
   /// In the order of picking: by claim, request, device.
@@ -43,7 +43,7 @@ Outcome search(const Scene& scene, uint64_t tries_max = kTriesMax);
 
 /// Returns whether the request's class and selectors match the device, as far as they can be evaluated, and
 /// it is on this node. Ignores allocation. kNo without such a DeviceClass.
-Says selects(const Scene& scene, const Request& request, const Candidate& candidate);
+SelectorResult selects(const Scene& scene, const Request& request, const Candidate& candidate);
 
 /// Returns the attribute of that name, "domain/id", or for the driver's domain also the id alone; nullptr if
 /// there is none.

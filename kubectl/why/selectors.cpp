@@ -85,16 +85,16 @@ cel::Answer::Is Selectors::select(const Compiled& compiled, const Candidate& can
   return is;
 }
 
-Says Selectors::ask(const std::string& expression, const Candidate& candidate) {
-  if (is_spent()) return Says::kNo;
+SelectorResult Selectors::ask(const std::string& expression, const Candidate& candidate) {
+  if (is_spent()) return SelectorResult::kNo;
   const Compiled& compiled = compile(expression);
-  if (compiled.program == nullptr) return Says::kError;
-  const auto [at, is_new] = answers_.try_emplace({compiled.index, candidate.device}, Says::kNo);
+  if (compiled.program == nullptr) return SelectorResult::kError;
+  const auto [at, is_new] = answers_.try_emplace({compiled.index, candidate.device}, SelectorResult::kNo);
   if (!is_new) return at->second;
   const auto is = select(compiled, candidate);
-  return at->second = is == cel::Answer::Is::kTrue    ? Says::kYes
-                      : is == cel::Answer::Is::kFalse ? Says::kNo
-                                                      : Says::kError;
+  return at->second = is == cel::Answer::Is::kTrue    ? SelectorResult::kYes
+                      : is == cel::Answer::Is::kFalse ? SelectorResult::kNo
+                                                      : SelectorResult::kError;
 }
 
 std::string compared_driver(std::string_view expression) {
@@ -126,10 +126,10 @@ std::string Selectors::error_of(const std::string& expression, const Candidate& 
                                                                 : "";
 }
 
-std::string Selectors::no_of(const std::string& expression, const Candidate& candidate) {
+std::string Selectors::mismatch_of(const std::string& expression, const Candidate& candidate) {
   std::string part = expression;
   for (const std::string& one : conjuncts(expression))
-    if (compile(one).program != nullptr && ask(one, candidate) == Says::kNo) {
+    if (compile(one).program != nullptr && ask(one, candidate) == SelectorResult::kNo) {
       part = one;
       break;
     }

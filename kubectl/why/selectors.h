@@ -16,7 +16,7 @@
 namespace sliced::why {
 
 /// kError: the expression does not compile, or fails on the device; the scheduler then ends its attempt.
-enum class Says : uint8_t { kYes, kNo, kError };
+enum class SelectorResult : uint8_t { kYes, kNo, kError };
 
 /// Work budget of an answer, in steps of at most 100 ns (cel/arena.h). Any user may write claims, and an
 /// answer may take a minute.
@@ -34,13 +34,13 @@ class Selectors {
   bool is_spent() const { return effort_left_ == 0; }
   /// The other half is reserved for questions about every node.
   bool is_half_spent() const { return effort_left_ <= effort_max_ / 2; }
-  Says ask(const std::string& expression, const Candidate& candidate);
-  /// Returns the error of a kError result. This and no_of() may evaluate again, which counts against the
+  SelectorResult ask(const std::string& expression, const Candidate& candidate);
+  /// Returns the error of a kError result. This and mismatch_of() may evaluate again, which counts against the
   /// budget, too.
   std::string error_of(const std::string& expression, const Candidate& candidate);
   /// For a kNo result: returns the first false part of an && chain, with the device's value:
   /// `device.attributes["x"].y == "a"`, y is "b".
-  std::string no_of(const std::string& expression, const Candidate& candidate);
+  std::string mismatch_of(const std::string& expression, const Candidate& candidate);
   /// Returns the attributes and capacities that it reads; empty if it does not compile.
   const std::vector<cel::Path>& paths_of(const std::string& expression);
   /// Clears results. Programs stay compiled, and the budget stays used.
@@ -56,7 +56,7 @@ class Selectors {
   cel::Answer::Is select(const Compiled& compiled, const Candidate& candidate);
 
   std::map<std::string, Compiled, std::less<>> programs_;
-  std::map<std::pair<size_t, const kube::Device*>, Says> answers_;
+  std::map<std::pair<size_t, const kube::Device*>, SelectorResult> answers_;
   cel::Evaluator evaluator_;
   const uint64_t effort_max_;
   uint64_t effort_left_;

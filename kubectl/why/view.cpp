@@ -142,7 +142,7 @@ class Viewing {
       if (concerns(constraint, group_, request_) &&
           find_attribute(candidate, constraint.attribute) == nullptr)
         return add(Obstacle::kNoAttribute, 0, candidate, [&] {
-          const std::string similar = similar_attribute(candidate, constraint.attribute);
+          const std::string similar = attribute_hint(candidate, constraint.attribute);
           return "has no " + constraint.attribute + ", which a constraint requires" +
                  (similar.empty() ? "" : "; did you mean " + similar + "?");
         });
@@ -159,9 +159,9 @@ class Viewing {
   bool ask(const std::vector<std::string>& selectors, Obstacle obstacle, const std::string& whose,
            const Candidate& candidate) {
     for (size_t i = 0; i < selectors.size(); ++i) {
-      const Says says = scene_.selectors->ask(selectors[i], candidate);
-      if (says == Says::kYes) continue;
-      if (says == Says::kError) {
+      const SelectorResult says = scene_.selectors->ask(selectors[i], candidate);
+      if (says == SelectorResult::kYes) continue;
+      if (says == SelectorResult::kError) {
         out_.failing.emplace(obstacle == Obstacle::kClassSelector, i);
         add(Obstacle::kError, 0, candidate, [&] {
           return whose + " fails, selectors[" + std::to_string(i) + "]: " +
@@ -171,7 +171,7 @@ class Viewing {
       }
       add(obstacle, i * 1000 + passed(selectors[i], candidate), candidate, [&] {
         return whose + " does not match, selectors[" + std::to_string(i) +
-               "]: " + scene_.selectors->no_of(selectors[i], candidate);
+               "]: " + scene_.selectors->mismatch_of(selectors[i], candidate);
       });
       return false;
     }
@@ -182,7 +182,7 @@ class Viewing {
     if (++asked_ > kNearestMax) return 0;
     size_t out = 0;
     for (const std::string& part : conjuncts(expression))
-      out += scene_.selectors->ask(part, candidate) == Says::kYes;
+      out += scene_.selectors->ask(part, candidate) == SelectorResult::kYes;
     return out;
   }
 
@@ -197,7 +197,7 @@ class Viewing {
   }
 
   // Returns the capacity of the device whose name is nearly that of `key` in the same domain; "" without one.
-  static std::string similar_capacity(const Candidate& candidate, const std::string& key) {
+  static std::string capacity_hint(const Candidate& candidate, const std::string& key) {
     const std::string domain = key.substr(0, key.find('/') + 1);
     std::vector<std::string_view> names;
     for (const auto& [name, of] : candidate.device->capacity)
@@ -208,7 +208,7 @@ class Viewing {
 
   // Returns the attribute of the device with nearly that name in the same domain, or with that name in another
   // one; "" without one.
-  static std::string similar_attribute(const Candidate& candidate, const std::string& key) {
+  static std::string attribute_hint(const Candidate& candidate, const std::string& key) {
     const size_t slash = key.find('/');
     if (slash == std::string::npos) return "";
     const std::string domain = key.substr(0, slash + 1), id = key.substr(slash + 1);
@@ -245,9 +245,8 @@ class Viewing {
       }
       add(Obstacle::kCapacity, 0, candidate, [&] {
         const auto amount = request_.capacity.find(taking->misfit_key);
-        const std::string similar = capacity == candidate.device->capacity.end()
-                                        ? similar_capacity(candidate, taking->misfit_key)
-                                        : "";
+        const std::string similar =
+            capacity == candidate.device->capacity.end() ? capacity_hint(candidate, taking->misfit_key) : "";
         return taking->misfit +
                (amount == request_.capacity.end() ? std::string()
                                                   : "; the request asks for " + amount->second.text()) +

@@ -198,7 +198,7 @@ class Asking {
   NodeAnswer ask(const Node& node) {
     NodeAnswer out;
     out.name = node.view.name;
-    if (out_.pod && node.is_known) out.kept_away = keeps_away(*out_.pod, node);
+    if (out_.pod && node.is_known) out.kept_away = scheduling_obstacle(*out_.pod, node);
     for (const Claim& claim : out_.claims)
       if (node.is_known && claim.allocation && claim.allocation->nodes &&
           !kube::match_node(*claim.allocation->nodes, node.view).matched) {
@@ -218,10 +218,10 @@ class Asking {
     tell_of_pools(pools, out);
     if (selectors_.is_spent()) return not_looked_at(std::move(out));
     out.requests = view_requests(scene);
-    if (out.found == Found::kNo) find_clashes(scene, out);
-    if (out.found == Found::kNo) find_exclusion(scene, out);
-    if (out.found == Found::kNo || out.found == Found::kError) count_classes(scene, out);
-    if (out.found == Found::kNo || out.found == Found::kError) {
+    if (out.found == SearchResult::kNo) find_clashes(scene, out);
+    if (out.found == SearchResult::kNo) find_exclusion(scene, out);
+    if (out.found == SearchResult::kNo || out.found == SearchResult::kError) count_classes(scene, out);
+    if (out.found == SearchResult::kNo || out.found == SearchResult::kError) {
       const bool is_looked_into = out.kept_away.empty() || is_small_;
       if (detailed_ < kDetailedMax && is_looked_into && !selectors_.is_half_spent())
         ++detailed_, find_what_helps(node, scene, out);
@@ -230,8 +230,8 @@ class Asking {
     }
     if (selectors_.is_spent()) return not_looked_at(std::move(out));
     selectors_.forget();
-    if (out.found == Found::kYes && !by_plugin.empty()) {
-      out.found = Found::kUnsure;
+    if (out.found == SearchResult::kYes && !by_plugin.empty()) {
+      out.found = SearchResult::kUnsure;
       out.unsure = by_plugin;
     }
     return out;
@@ -297,7 +297,7 @@ class Asking {
     NodeAnswer out;
     out.name = std::move(half.name);
     out.kept_away = std::move(half.kept_away);
-    out.found = Found::kUnsure;
+    out.found = SearchResult::kUnsure;
     out.changes.is_known = false;
     return out;
   }
@@ -382,7 +382,7 @@ class Asking {
     Scene without = scene;
     without.ignores_counters_of_picks = true;
     const Outcome outcome = search(without);
-    if (outcome.found != Found::kYes) return;
+    if (outcome.found != SearchResult::kYes) return;
     for (const Pool& pool : *scene.pools) {
       std::set<std::string_view> picked;
       for (const Pick& pick : outcome.picks)
@@ -460,7 +460,7 @@ class Asking {
                    const DeviceClass& of) {
     const auto takes = [&](const std::vector<std::string>& selectors, const Candidate& candidate) {
       return std::all_of(selectors.begin(), selectors.end(), [&](const std::string& one) {
-        return selectors_.ask(one, candidate) == Says::kYes;
+        return selectors_.ask(one, candidate) == SelectorResult::kYes;
       });
     };
     for (const Pool& pool : *scene.pools) {
@@ -526,12 +526,12 @@ void judge_denied(const Cluster& cluster, Answer& out) {
   const bool is_placed = std::none_of(out.slices.begin(), out.slices.end(), [](const SlicePtr& slice) {
     return slice->is_per_device || slice->where.selector.has_value();
   });
-  const bool is_certain = !cluster.denied.contains("deviceclasses") &&
-                          !cluster.denied.contains("resourceslices") &&
-                          !cluster.denied.contains("resourceclaimtemplates") &&
-                          (is_placed || !cluster.denied.contains("nodes")) &&
-                          std::none_of(out.nodes.begin(), out.nodes.end(),
-                                       [](const NodeAnswer& node) { return node.found == Found::kError; });
+  const bool is_certain =
+      !cluster.denied.contains("deviceclasses") && !cluster.denied.contains("resourceslices") &&
+      !cluster.denied.contains("resourceclaimtemplates") &&
+      (is_placed || !cluster.denied.contains("nodes")) &&
+      std::none_of(out.nodes.begin(), out.nodes.end(),
+                   [](const NodeAnswer& node) { return node.found == SearchResult::kError; });
   if (!is_certain) out.verdict = Verdict::kUnsure;
 }
 
@@ -539,8 +539,8 @@ void judge(Answer& out) {
   bool is_unsure = false;
   for (const NodeAnswer& node : out.nodes) {
     if (node.can_run()) out.verdict = Verdict::kCan;
-    is_unsure |= node.kept_away.empty() && node.found == Found::kUnsure;
-    if (node.kept_away.empty() && node.found == Found::kError && out.aborted_by.empty())
+    is_unsure |= node.kept_away.empty() && node.found == SearchResult::kUnsure;
+    if (node.kept_away.empty() && node.found == SearchResult::kError && out.aborted_by.empty())
       out.aborted_by = node.name;
   }
   if (!out.everywhere.empty() || !out.aborted_by.empty()) out.verdict = Verdict::kPending;
@@ -561,13 +561,13 @@ bool is_matched_anywhere(const Answer& out, const Change& change) {
 // right.
 std::string advice_of(const Answer& out, const NodeAnswer& node, size_t i) {
   const Change& change = node.changes.alone[i];
-  if (change.asks == Asks::kNoClassSelector) return "";
-  if (change.asks == Asks::kNoSelector && is_matched_anywhere(out, change)) return "";
+  if (change.asks == ChangeKind::kNoClassSelector) return "";
+  if (change.asks == ChangeKind::kNoSelector && is_matched_anywhere(out, change)) return "";
   return node.alone_text[i];
 }
 
 struct Advice {
-  Asks asks;
+  ChangeKind asks;
   UsersState harm;  // of kRelease
   std::string text;
   std::vector<std::string> nodes;  // on which it is enough
@@ -580,7 +580,7 @@ void advise_guards(Answer& out) {
   size_t errors = 0;
   for (const NodeAnswer& node : out.nodes) {
     if (node.can_run()) able.push_back(node.name);
-    if (!node.kept_away.empty() || node.found != Found::kError) continue;
+    if (!node.kept_away.empty() || node.found != SearchResult::kError) continue;
     ++errors;
     for (const std::string& text : node.guards_text) ++nodes_of[text];
   }
@@ -600,16 +600,16 @@ void advise(Answer& out) {
     std::map<std::string, size_t> places;  // by text
     for (const NodeAnswer& node : out.nodes) {
       if (!node.kept_away.empty()) continue;
-      if (is_error_only && node.found != Found::kError) continue;
+      if (is_error_only && node.found != SearchResult::kError) continue;
       if (!is_error_only && !out.aborted_by.empty()) continue;
       for (size_t i = 0; i < node.changes.alone.size(); ++i)
         if (const std::string text = advice_of(out, node, i); !text.empty()) {
           const auto [at, is_new] = places.emplace(text, found.size());
           const Change& change = node.changes.alone[i];
-          const bool is_release = change.asks == Asks::kRelease && change.holder != nullptr;
+          const bool is_release = change.asks == ChangeKind::kRelease && change.holder != nullptr;
           if (is_new)
             found.push_back(
-                {change.asks, is_release ? harm_of(*change.holder) : UsersState::kEnding, text, {}});
+                {change.asks, is_release ? release_impact(*change.holder) : UsersState::kEnding, text, {}});
           found[at->second].nodes.push_back(node.name);
         }
     }
@@ -618,7 +618,7 @@ void advise(Answer& out) {
     });
     // A running pod is not suggested for deletion if another one is sufficient.
     const bool is_harmless_enough = std::any_of(found.begin(), found.end(), [](const Advice& one) {
-      return one.asks == Asks::kRelease && one.harm != UsersState::kRunning;
+      return one.asks == ChangeKind::kRelease && one.harm != UsersState::kRunning;
     });
     if (is_harmless_enough)
       std::erase_if(found, [](const Advice& one) { return one.harm == UsersState::kRunning; });
@@ -756,7 +756,7 @@ void tell_of_held(const Cluster& cluster, Answer& out) {
   if (!cluster.features.binding_conditions) return;
   for (const Claim& claim : out.claims) {
     if (!claim.allocation) continue;
-    for (const AllocatedDevice& one : claim.allocation->devices)
+    for (const AllocationResult& one : claim.allocation->devices)
       if (!one.held.empty())
         out.everywhere.push_back("the scheduler waits with device " + one.driver + "/" + one.pool + "/" +
                                  one.device + " of claim " + claim.id() + ": " + one.held);
@@ -802,15 +802,15 @@ void drop_selector_changes(const std::set<std::string>& requests, Answer& answer
           classes.insert(request.device_class);
   const auto is_dropped = [&](const Change& change) {
     switch (change.asks) {
-      case Asks::kCorrectSelector:
-      case Asks::kGuardSelector:
+      case ChangeKind::kCorrectSelector:
+      case ChangeKind::kGuardSelector:
         return change.device_class.empty() ? requests.contains(change.claim + ", " + change.request)
                                            : classes.contains(change.device_class);
-      case Asks::kNoSelector:
-      case Asks::kNoRequest:
+      case ChangeKind::kNoSelector:
+      case ChangeKind::kNoRequest:
         return requests.contains(change.claim + ", " + change.request);
-      case Asks::kNoClassSelector:
-      case Asks::kMakeClass:
+      case ChangeKind::kNoClassSelector:
+      case ChangeKind::kMakeClass:
         return classes.contains(change.device_class);
       default:
         return false;

@@ -63,7 +63,7 @@ struct NodeAnswer {
   std::string kept_away;  // why the pod cannot go there regardless of its claims; "" if no checked reason
                           // applies
   std::string unsure;     // for kUnsure: the reason; "": too many combinations
-  Found found = Found::kNo;
+  SearchResult found = SearchResult::kNo;
   std::string error;                  // for kError
   std::vector<RequestView> requests;  // of claims that are not allocated yet
   std::vector<std::string> pools;     // incomplete and invalid ones, as texts
@@ -84,7 +84,7 @@ struct NodeAnswer {
   std::vector<std::string> alone_text;
   std::vector<std::string> guards_text;
   std::vector<Pick> picks;  // for kYes; views into the answer's slices
-  bool can_run() const { return kept_away.empty() && found == Found::kYes; }
+  bool can_run() const { return kept_away.empty() && found == SearchResult::kYes; }
 };
 
 enum class Verdict : uint8_t {

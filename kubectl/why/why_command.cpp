@@ -72,7 +72,7 @@ void read_templates(ClusterObjects& objects, const why::Pod& pod, why::Cluster& 
                                   out.template_names.emplace(meta->text("name"));
                               },
                           .on_bad = [](std::string) {},
-                          .on_anew = [&] { out.template_names.clear(); }});
+                          .on_restart = [&] { out.template_names.clear(); }});
     }
   }
 }
@@ -174,12 +174,13 @@ int why(const config::Options& given) {
   return ask_cluster(options, [&](ClusterObjects& objects) { return print_why(objects, options); });
 }
 
-CommandResult answer_why(const config::Options& given, const std::string& pod, const IsGivenUp& is_given_up) {
+CommandResult answer_why(const config::Options& given, const std::string& pod,
+                         const IsCancelled& is_cancelled) {
   config::Options options = given;
   options.command = config::Command::kWhy;
   options.arguments = {"pod", pod};
-  return answer_of_cluster(options, is_given_up,
-                           [&](ClusterObjects& objects) { return print_why(objects, options); });
+  return run_with_cluster(options, is_cancelled,
+                          [&](ClusterObjects& objects) { return print_why(objects, options); });
 }
 
 }  // namespace sliced::kubectl

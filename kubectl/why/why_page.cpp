@@ -14,11 +14,11 @@ using kube::Json;
 using why::Answer;
 using why::Change;
 using why::Claim;
-using why::Found;
 using why::NodeAnswer;
 using why::Request;
 using why::RequestGroup;
 using why::RequestView;
+using why::SearchResult;
 using why::Verdict;
 
 // Joins the lines of an expression, so that foreign text never begins a line.
@@ -115,10 +115,10 @@ std::string why_of(const RequestView& view) {
 
 std::string why_of_node(const NodeAnswer& node) {
   if (!node.kept_away.empty()) return node.kept_away;
-  if (node.found == Found::kYes) return "can be allocated";
-  if (node.found == Found::kUnsure)
+  if (node.found == SearchResult::kYes) return "can be allocated";
+  if (node.found == SearchResult::kUnsure)
     return "not known: " + (node.unsure.empty() ? "too many combinations" : node.unsure);
-  if (node.found == Found::kError) {
+  if (node.found == SearchResult::kError) {
     // The request's line already names the failure and the suggestion.
     const bool is_said = std::any_of(node.requests.begin(), node.requests.end(), [](const RequestView& view) {
       return view.matching == 0 &&
@@ -135,7 +135,7 @@ std::vector<std::vector<std::string>> rows_of(const NodeAnswer& node) {
   std::string first = why_of_node(node);
   bool is_said = !first.empty();
   for (const RequestView& view : node.requests) {
-    std::string why = node.found == Found::kYes ? "" : why_of(view);
+    std::string why = node.found == SearchResult::kYes ? "" : why_of(view);
     is_said |= !why.empty();
     rows.push_back({node.name, view.request, wanted_of(view), std::to_string(view.matching),
                     std::to_string(view.allocated), std::to_string(view.free),
@@ -145,7 +145,7 @@ std::vector<std::vector<std::string>> rows_of(const NodeAnswer& node) {
   if (rows.empty()) rows.push_back({node.name, "", "", "", "", "", in_one_line(first)});
   std::vector<std::string> together = node.clashes;
   if (!node.exclusion.empty()) together.push_back(node.exclusion);
-  if (!together.empty() && node.found == Found::kNo && node.kept_away.empty()) {
+  if (!together.empty() && node.found == SearchResult::kNo && node.kept_away.empty()) {
     std::string& last = rows.back().back();
     last += (last.empty() ? "" : "; ") + in_one_line(join(together, "; "));
     is_said = true;
@@ -281,7 +281,7 @@ std::string clash_text(const Answer& answer) {
   size_t nodes = 0;
   for (const NodeAnswer& node : answer.nodes) {
     if (!node.kept_away.empty()) continue;
-    if (node.clashes.empty() || node.found != Found::kNo) {
+    if (node.clashes.empty() || node.found != SearchResult::kNo) {
       if (std::any_of(node.requests.begin(), node.requests.end(),
                       [](const RequestView& view) { return view.matching > 0; }))
         return "";
@@ -318,7 +318,7 @@ std::string together_text(const Answer& answer) {
   size_t nodes = 0;
   for (const NodeAnswer& node : answer.nodes) {
     if (!node.kept_away.empty()) continue;
-    if (node.found != Found::kNo || node.requests.empty()) return "";
+    if (node.found != SearchResult::kNo || node.requests.empty()) return "";
     const std::set<std::string> lacking = why::lacking_requests(node);
     if (lacking.empty() && node.clashes.empty()) {
       const std::string others = answer.nodes.size() > 1 ? ", and no other node has enough" : "";
@@ -516,7 +516,7 @@ std::string pending_text(const Answer& answer) {
   size_t kept_away = 0, has_devices = 0;
   for (const NodeAnswer& node : answer.nodes) {
     kept_away += !node.kept_away.empty();
-    if (node.kept_away.empty() || node.found != Found::kYes) continue;
+    if (node.kept_away.empty() || node.found != SearchResult::kYes) continue;
     ++has_devices;
     add_reason(node);
   }
@@ -559,7 +559,7 @@ std::string headline(const Answer& answer, const std::string& subject) {
              pending_text(answer);
     case Verdict::kUnsure:
       for (const NodeAnswer& node : answer.nodes)
-        if (node.found == Found::kUnsure && node.kept_away.empty() && !node.unsure.empty())
+        if (node.found == SearchResult::kUnsure && node.kept_away.empty() && !node.unsure.empty())
           return subject + ": unsure whether a node has what it asks for: on " + node.name + ", " +
                  node.unsure;
       return subject + ": unsure whether a node has what its claims ask for" +
@@ -588,12 +588,12 @@ Json json_of(const Change& change, const std::string& text) {
   for (const auto& [driver, pool] : change.pools)
     pools.push_back(Json::Object{{"driver", driver}, {"pool", pool}});
   if (!pools.empty()) out.set("pools", std::move(pools));
-  const bool has_index = change.asks == why::Asks::kNoConstraint || change.asks == why::Asks::kNoSelector ||
-                         change.asks == why::Asks::kCorrectSelector ||
-                         change.asks == why::Asks::kGuardSelector ||
-                         change.asks == why::Asks::kNoClassSelector;
+  const bool has_index =
+      change.asks == why::ChangeKind::kNoConstraint || change.asks == why::ChangeKind::kNoSelector ||
+      change.asks == why::ChangeKind::kCorrectSelector || change.asks == why::ChangeKind::kGuardSelector ||
+      change.asks == why::ChangeKind::kNoClassSelector;
   if (!change.expression.empty()) out.set("expression", change.expression);
-  if (change.holder != nullptr) out.set("users", why::name_of(why::harm_of(*change.holder)));
+  if (change.holder != nullptr) out.set("users", why::name_of(why::release_impact(*change.holder)));
   if (has_index) out.set("index", static_cast<int64_t>(change.index));
   if (!change.taint_rules.empty()) out.set("deviceTaintRules", change.taint_rules);
   if (change.most) out.set("atMost", why::describe(*change.most));
@@ -625,15 +625,15 @@ Json json_of(const RequestView& view) {
   return out;
 }
 
-std::string_view name_of(Found found) {
+std::string_view name_of(SearchResult found) {
   switch (found) {
-    case Found::kYes:
+    case SearchResult::kYes:
       return "yes";
-    case Found::kNo:
+    case SearchResult::kNo:
       return "no";
-    case Found::kError:
+    case SearchResult::kError:
       return "error";
-    case Found::kUnsure:
+    case SearchResult::kUnsure:
       return "unsure";
   }
   return "";

@@ -32,7 +32,7 @@ constexpr std::string_view kIgnoredReason = "ConfigurationIgnored";  // docs/rep
 ListHandlers list_handlers(why::Cluster& out, const std::string& namespace_, std::function<void()> forget) {
   return {.on_object = [&out, namespace_](const kube::Json& one) { why::add_object(one, namespace_, out); },
           .on_bad = [&out](std::string what) { out.unread.push_back(std::move(what)); },
-          .on_anew =
+          .on_restart =
               [&out, before = out.unread, forget = std::move(forget)] {
                 out.unread = before;
                 forget();
@@ -148,7 +148,7 @@ std::optional<PodEvent> last_warning(const std::vector<PodEvent>& events, const 
 bool has_claims_of(const why::Answer& answer, const FleetDrivers& drivers) {
   return std::ranges::any_of(answer.claims, [&](const why::Claim& claim) {
     return !claim.allocation ||
-           std::ranges::any_of(claim.allocation->devices, [&](const why::AllocatedDevice& device) {
+           std::ranges::any_of(claim.allocation->devices, [&](const why::AllocationResult& device) {
              return device.driver == drivers.sriov || device.driver == drivers.exposure;
            });
   });
@@ -209,7 +209,7 @@ bool read_users(ClusterObjects& objects, const why::Answer& answer, why::Cluster
                  pods[namespace_ + "/" + std::string(metadata->text("name"))] = why::pod_state(pod);
              },
          .on_bad = [](std::string) {},
-         .on_anew =
+         .on_restart =
              [&] {
                std::erase_if(pods, [&](const auto& one) { return one.first.starts_with(namespace_ + "/"); });
              }});
@@ -291,7 +291,7 @@ void read_start(ClusterObjects& objects, const FleetDrivers& drivers, why::Answe
                                           if (is_of_pod(event, pod)) events.push_back(pod_event_of(event));
                                         },
                                     .on_bad = [](std::string) {},
-                                    .on_anew = [&] { events.clear(); }});
+                                    .on_restart = [&] { events.clear(); }});
   if (!listed) answer.unsure.push_back("the pod's events are not known: " + listed.error().what);
   const auto is_said = [said = answer.notes](const PodEvent& event) {
     return std::ranges::any_of(
@@ -353,7 +353,7 @@ std::map<std::string, FleetPolicies> policies_elsewhere(ClusterObjects& objects,
   for (const auto* kind : {&kube::kDeviceAttributes, &kube::kSriovResourcePolicies})
     // Without this list only suggestions are missing.
     (void)objects.list(*kind, "",
-                       {.on_object = add, .on_bad = [](std::string) {}, .on_anew = [&] { out.clear(); }});
+                       {.on_object = add, .on_bad = [](std::string) {}, .on_restart = [&] { out.clear(); }});
   return out;
 }
 
@@ -377,7 +377,7 @@ bool is_short(const why::RequestView& view) {
 
 // Returns whether a larger capacity alone would be sufficient: every lack is a used-up capacity.
 bool is_only_used_up(const why::NodeAnswer& node) {
-  if (!node.kept_away.empty() || node.found != why::Found::kNo || !node.clashes.empty()) return false;
+  if (!node.kept_away.empty() || node.found != why::SearchResult::kNo || !node.clashes.empty()) return false;
   bool is_any = false;
   for (const why::RequestView& view : node.requests) {
     if (!is_short(view)) continue;

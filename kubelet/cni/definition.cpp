@@ -40,7 +40,7 @@ Result<Json> capabilities_in(const Json& value, const FieldContext& context) {
   for (const auto& [name, wanted] : value.object() != nullptr ? *value.object() : Json::Object{}) {
     if (std::find(known.begin(), known.end(), name) == known.end())
       return unknown_field("capabilities", name, {known.begin(), known.end()}, "");
-    if (auto allowed = may_ask_for(name, wanted, context); !allowed) return std::move(allowed.error());
+    if (auto allowed = check_capability(name, wanted, context); !allowed) return std::move(allowed.error());
     out.emplace_back(name, wanted);
   }
   return Json(std::move(out));

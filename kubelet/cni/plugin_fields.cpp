@@ -761,7 +761,8 @@ std::span<const Field> common_fields() { return kCommon; }
 std::span<const std::string_view> vf_settings() { return kVfSettings; }
 std::span<const std::string_view> capability_names() { return kCapabilities; }
 
-Result<Unit> may_ask_for(std::string_view capability, const kube::Json& wanted, const FieldContext& context) {
+Result<Unit> check_capability(std::string_view capability, const kube::Json& wanted,
+                              const FieldContext& context) {
   const bool is_asked = capability == "mac" && wanted != kube::Json(false) && !wanted.is_null();
   return is_asked ? may_set_address(wanted, "capabilities.mac", context) : Unit{};
 }

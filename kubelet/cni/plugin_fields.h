@@ -112,7 +112,8 @@ Result<kube::Json> read_free(const kube::Json& value, const std::string& path, c
 const Field* permitted_field(std::string_view key);
 /// Checks a capability whose value the pod's user supplies. wanted: as written; false requests nothing.
 /// Errors: kInvalid for `mac` if the author may not set a MAC address of the device.
-Result<Unit> may_ask_for(std::string_view capability, const kube::Json& wanted, const FieldContext& context);
+Result<Unit> check_capability(std::string_view capability, const kube::Json& wanted,
+                              const FieldContext& context);
 /// Checks the number of addresses that an IPAM configuration of whereabouts excludes, over all its ranges,
 /// because whereabouts iterates over them. ipam: a result of read_fields(). Errors: kInvalid above the limit
 /// of one definition.

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "kubelet/cni/host_local.h"
+#include "kubelet/interfaces/required_interfaces.h"
 #include "kubelet/interfaces/shared_parent.h"
-#include "kubelet/interfaces/wanted.h"
 #include "kubelet/vf_config.h"
 #include "reactor/base/text.h"
 
@@ -208,8 +208,8 @@ void Attachments::end(const std::shared_ptr<Work>& ended, Result<cni::Attached> 
   if (const auto done = std::exchange(work->done, nullptr)) done(std::move(outcome));
 }
 
-void Attachments::take_turn(std::shared_ptr<Work> work,
-                            void (Attachments::*begin)(const std::shared_ptr<Work>&)) {
+void Attachments::enqueue(std::shared_ptr<Work> work,
+                          void (Attachments::*begin)(const std::shared_ptr<Work>&)) {
   // Only ADDs of one sandbox overlap. Names in a sandbox are sliced's until its containers run. Before each
   // DEL they are restored, which must not overlap with another DEL.
   const std::string pod = pod_key(work->record.attachment);
@@ -290,9 +290,9 @@ void Attachments::attach(cni::Record record, TimePoint deadline, OnAttached done
     if (is_same_pod || (is_same_device && kept.is_leaving)) before.push_back(other);
   }
   for (const cni::Attachment& one : before) detach(one, [](const Result<Unit>&) {});
-  take_turn(std::make_shared<Work>(
-                Work{.record = std::move(record), .deadline = deadline, .done = std::move(done)}),
-            &Attachments::begin_attach);
+  enqueue(std::make_shared<Work>(
+              Work{.record = std::move(record), .deadline = deadline, .done = std::move(done)}),
+          &Attachments::begin_attach);
 }
 
 void Attachments::begin_attach(const std::shared_ptr<Work>& work) {
@@ -321,7 +321,7 @@ void Attachments::begin_attach(const std::shared_ptr<Work>& work) {
           work->network_namespace = open_namespace(work->record.attachment.network_namespace);
         Result<Unit> prepared =
             work->network_namespace ? check_pod_namespace(*work->network_namespace) : Unit{};
-        if (prepared) prepared = keep_host_addresses(work->record, read);
+        if (prepared) prepared = exclude_host_addresses(work->record, read);
         if (prepared && prepare) prepared = prepare(work->record);
         work->is_refused = !prepared;
         if (!prepared) return prepared;
@@ -372,7 +372,7 @@ void Attachments::run_add(const std::shared_ptr<Work>& work) {
                              return end(work, std::move(made));
                            }
                            work->record.result = *std::move(made);
-                           note_made(work);
+                           record_added(work);
                          });
 }
 
@@ -396,7 +396,7 @@ void Attachments::drop_unrun(const std::shared_ptr<Work>& work, Error why) {
       });
 }
 
-void Attachments::note_made(const std::shared_ptr<Work>& work) {
+void Attachments::record_added(const std::shared_ptr<Work>& work) {
   on_disk(
       work,
       [work, restore = ports_.host.restore_host_sysctls, read = ports_.host.host_addresses,
@@ -405,7 +405,7 @@ void Attachments::note_made(const std::shared_ptr<Work>& work) {
           const cni::Records& records) -> Result<Unit> {
         if (restore) restore(work->record);
         if (note && there) note(work->record, *there);
-        auto good = check_made_addresses(work->record, read);
+        auto good = check_result_addresses(work->record, read);
         work->is_refused = !good;
         return good ? records.write(work->record) : std::move(good);
       },
@@ -426,7 +426,7 @@ void Attachments::adopt(cni::Record record) {
   const auto [at, added] = kept_.try_emplace(cni::record_name(record.attachment),
                                              Kept{.record = record, .addresses = addresses_of(record)});
   if (!added) return;
-  take_turn(std::make_shared<Work>(Work{.record = std::move(record)}), &Attachments::begin_adopt);
+  enqueue(std::make_shared<Work>(Work{.record = std::move(record)}), &Attachments::begin_adopt);
 }
 
 void Attachments::begin_adopt(const std::shared_ptr<Work>& work) {
@@ -454,12 +454,12 @@ void Attachments::begin_adopt(const std::shared_ptr<Work>& work) {
 void Attachments::detach(const cni::Attachment& attachment, OnDetached done) {
   if (const auto at = kept_.find(cni::record_name(attachment)); at != kept_.end())
     at->second.is_leaving = true;
-  take_turn(std::make_shared<Work>(Work{.record = {.attachment = attachment},
-                                        .done =
-                                            [done = std::move(done)](Result<cni::Attached> all) {
-                                              done(all ? Result<Unit>(Unit{}) : std::move(all.error()));
-                                            }}),
-            &Attachments::begin_detach);
+  enqueue(std::make_shared<Work>(Work{.record = {.attachment = attachment},
+                                      .done =
+                                          [done = std::move(done)](Result<cni::Attached> all) {
+                                            done(all ? Result<Unit>(Unit{}) : std::move(all.error()));
+                                          }}),
+          &Attachments::begin_detach);
 }
 
 void Attachments::begin_detach(const std::shared_ptr<Work>& work) {

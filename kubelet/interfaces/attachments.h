@@ -42,8 +42,8 @@ struct HostSteps {
   std::function<Result<Unit>(cni::Record& record)> prepare_host = {};
   /// HostSysctls::restore(): called after an ADD, and after the DEL of a failed one. Null: does nothing.
   std::function<void(cni::Record& record)> restore_host_sysctls = {};
-  /// Used before and after each ADD of a namespace user's definition: keep_host_addresses() and
-  /// check_made_addresses().
+  /// Used before and after each ADD of a namespace user's definition: exclude_host_addresses() and
+  /// check_result_addresses().
   ReadHostAddresses host_addresses = {};
   /// record_moved_interface(): called after each ADD. Null: does nothing.
   std::function<void(cni::Record& record, int network_namespace)> on_interface_moved = {};
@@ -172,7 +172,7 @@ class Attachments {
   };
 
   // Starts `begin` in a later turn of the loop, when no earlier work has its pod or its device.
-  void take_turn(std::shared_ptr<Work> work, void (Attachments::*begin)(const std::shared_ptr<Work>&));
+  void enqueue(std::shared_ptr<Work> work, void (Attachments::*begin)(const std::shared_ptr<Work>&));
   void begin_attach(const std::shared_ptr<Work>& work);
   void begin_adopt(const std::shared_ptr<Work>& work);
   void run_add(const std::shared_ptr<Work>& work);
@@ -180,7 +180,7 @@ class Attachments {
   void drop_unrun(const std::shared_ptr<Work>& work, Error why);
   // Writes the record with the result of ADD, which DEL receives, also in a later process. A refused result
   // is not written: a later process would take it for a good one.
-  void note_made(const std::shared_ptr<Work>& work);
+  void record_added(const std::shared_ptr<Work>& work);
   void begin_detach(const std::shared_ptr<Work>& work);
   // If the namespace's file is gone, passes the open descriptor as /proc/PID/fd/N.
   void run_del(const std::shared_ptr<Work>& work);

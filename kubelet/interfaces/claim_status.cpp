@@ -140,7 +140,7 @@ void ClaimStatus::tell(const PreparedKey& key) {
 }
 
 void ClaimStatus::attached(const AttachedInterface& interface) {
-  const WantedInterface& wanted = interface.wanted;
+  const RequiredInterface& wanted = interface.wanted;
   attached_[wanted.claim][{wanted.pool, wanted.device, wanted.share_id}] = interface.result;
   tell(wanted.claim);
 }

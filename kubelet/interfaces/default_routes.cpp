@@ -40,7 +40,7 @@ void add_families(const Json& value, std::set<bool>& families) {
       if (key != "routes") add_families(one, families);
 }
 
-std::set<RouteKey> default_routes_of(const WantedInterface& wanted) {
+std::set<RouteKey> default_routes_of(const RequiredInterface& wanted) {
   std::set<RouteKey> out;
   const auto network = cni::decode_network(wanted.config, wanted.network);
   if (!network || network->plugins.empty()) return out;
@@ -71,17 +71,17 @@ std::set<RouteKey> default_routes_of(const WantedInterface& wanted) {
 
 }  // namespace
 
-std::string default_route_conflict(const std::vector<WantedInterface>& interfaces) {
-  std::map<RouteKey, const WantedInterface*> owners;
+std::string default_route_conflict(const std::vector<RequiredInterface>& interfaces) {
+  std::map<RouteKey, const RequiredInterface*> owners;
   // Each text is decoded once: a pod may have a thousand interfaces of one definition.
   std::unordered_map<std::string_view, std::set<RouteKey>> decoded;
-  for (const WantedInterface& one : interfaces) {
+  for (const RequiredInterface& one : interfaces) {
     const auto [routes, is_new] = decoded.try_emplace(one.config);
     if (is_new) routes->second = default_routes_of(one);
     for (const RouteKey& key : routes->second) {
       const auto [at, is_first] = owners.try_emplace(key, &one);
       if (is_first || at->second == &one) continue;
-      const auto named = [](const WantedInterface& wanted) {
+      const auto named = [](const RequiredInterface& wanted) {
         return "interface " + escaped(wanted.interface) + " of " + wanted.claim_text + " (" +
                (wanted.users_definition.empty() ? "network " + escaped(wanted.network, 64)
                                                 : wanted.users_definition) +

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "kubelet/interfaces/wanted.h"
+#include "kubelet/interfaces/required_interfaces.h"
 
 namespace sliced::kubelet {
 
@@ -12,6 +12,6 @@ namespace sliced::kubelet {
 /// there is no conflict. The text names both interfaces and the remedy. Reads `ipam.routes` and
 /// `isDefaultGateway` of each network's first plugin. A chain with `sbr`, which moves routes into a separate
 /// table, adds none. Limitation: routes from a DHCP server or a plugin's file are unknown.
-std::string default_route_conflict(const std::vector<WantedInterface>& interfaces);
+std::string default_route_conflict(const std::vector<RequiredInterface>& interfaces);
 
 }  // namespace sliced::kubelet

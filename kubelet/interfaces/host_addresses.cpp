@@ -268,7 +268,7 @@ bool is_same_address(std::string_view a, std::string_view b) {
   return one && one == other;
 }
 
-Result<Unit> keep_host_addresses(cni::Record& record, const ReadHostAddresses& read) {
+Result<Unit> exclude_host_addresses(cni::Record& record, const ReadHostAddresses& read) {
   const auto hosts = hosts_for(record, read);
   if (!hosts) return hosts.error();
   if (!*hosts) return Unit{};
@@ -278,7 +278,7 @@ Result<Unit> keep_host_addresses(cni::Record& record, const ReadHostAddresses& r
 }
 
 // Interfaces on the host's side have no sandbox.
-Result<Unit> check_made_addresses(const cni::Record& record, const ReadHostAddresses& read) {
+Result<Unit> check_result_addresses(const cni::Record& record, const ReadHostAddresses& read) {
   if (!record.result || record.result->ips.empty()) return Unit{};
   const auto hosts = hosts_for(record, read);
   if (!hosts) return hosts.error();

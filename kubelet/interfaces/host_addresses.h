@@ -21,12 +21,12 @@ using ReadHostAddresses = std::function<Result<std::vector<HostAddress>>()>;
 /// Errors: kInvalid if the definition contains an address of the host, or a host-local range with no other
 /// address; names definition, field, address, the host's interface and the remedy. kTooLarge if
 /// Record::config would exceed cni::kConfigBytesMax. Those of read.
-Result<Unit> keep_host_addresses(cni::Record& record, const ReadHostAddresses& read);
+Result<Unit> exclude_host_addresses(cni::Record& record, const ReadHostAddresses& read);
 /// Compares two IP addresses as text, ignoring a prefix length. False if either is not an address.
 bool is_same_address(std::string_view a, std::string_view b);
 
 /// Checks the result of ADD for addresses that were unknown before it, as with dhcp, or that the host got
 /// meanwhile. Errors: as above, for Record::result.
-Result<Unit> check_made_addresses(const cni::Record& record, const ReadHostAddresses& read);
+Result<Unit> check_result_addresses(const cni::Record& record, const ReadHostAddresses& read);
 
 }  // namespace sliced::kubelet

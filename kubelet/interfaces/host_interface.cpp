@@ -132,7 +132,7 @@ Result<Unit> check_ipvlan(const kube::Json& plugin, const std::vector<HostLink>&
   return Unit{};
 }
 
-Result<Unit> keep_host_links(cni::Record& record) {
+Result<Unit> protect_bridge(cni::Record& record) {
   auto config = kube::decode_json(record.config);
   if (!config) return std::move(config.error());
   const Json* list = config->find("plugins");
@@ -178,7 +178,7 @@ Result<Unit> use_present_names(cni::Record& record, const hotplug::HostView& vie
   return Unit{};
 }
 
-void note_host_interface(cni::Record& record) {
+void record_host_interface(cni::Record& record) {
   if (!record.host_interface) return;
   const auto links = read_links(kOwnNamespace);
   if (!links) return;
@@ -189,11 +189,11 @@ void note_host_interface(cni::Record& record) {
     record.host_interface.reset();
   else
     record.host_interface->kind = at->kind;
-  note_rdma_device(record);
+  record_rdma_index(record);
 }
 
 void record_moved_interface(cni::Record& record, int network_namespace) {
-  note_made_interface(record, network_namespace);
+  record_created_interface(record, network_namespace);
   if (!moves_interface(record)) return;
   const auto links = read_links(network_namespace);
   if (!links) return;
@@ -264,11 +264,11 @@ void HostSysctls::note(cni::Record& record) {
     if (plugin.type != "bridge" || !cni::is_interface_name(bridge)) continue;
     const std::string path = "net/ipv6/conf/" + bridge + "/accept_ra";
     const std::lock_guard alone(mutex_);
-    Noted& noted = noted_[path];
+    SavedSysctl& noted = saved_[path];
     if (noted.records.empty()) {
       const auto now = reactor::read_whole(root_ + "/" + path, 64);
       if (!now) {
-        noted_.erase(path);
+        saved_.erase(path);
         continue;
       }
       noted.value = trim(*now);
@@ -288,9 +288,9 @@ void HostSysctls::restore(cni::Record& record) {
       const reactor::Descriptor out(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
       if (out) (void)!::write(out.get(), value.data(), value.size());
     }
-    if (const auto noted = noted_.find(path); noted != noted_.end()) {
+    if (const auto noted = saved_.find(path); noted != saved_.end()) {
       noted->second.records.erase(cni::record_name(record.attachment));
-      if (noted->second.records.empty()) noted_.erase(noted);
+      if (noted->second.records.empty()) saved_.erase(noted);
     }
   }
   record.host_sysctls.clear();

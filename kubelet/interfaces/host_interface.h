@@ -23,7 +23,7 @@ Result<Unit> use_present_names(cni::Record& record, const hotplug::HostView& vie
 
 /// Completes Record::host_interface with the interface's kind; sets it to nullopt if the host does not have
 /// the interface. Blocks; for a worker.
-void note_host_interface(cni::Record& record);
+void record_host_interface(cni::Record& record);
 
 /// Completes Record::host_interface with the interface's ifindex in the sandbox, by which DEL finds it after
 /// a rename by the pod. Requires: called after ADD, before the pod's containers start. network_namespace: a
@@ -52,7 +52,7 @@ Result<Unit> bring_interface_back(const cni::Record& record, int network_namespa
 /// Blocks.
 /// Errors: kNotFound without the bridge, which the plugin would create; kInvalid if it is down, because the
 /// plugin would set it up; those of read_links() and change_link(). Each names the bridge and the remedy.
-Result<Unit> keep_host_links(cni::Record& record);
+Result<Unit> protect_bridge(cni::Record& record);
 /// Checks mode and flags of an `ipvlan`. All ipvlan interfaces of a device share those of the last one
 /// created (ipvlan_set_port_mode), so a pod's would change the host's. plugin: the configuration; links: of
 /// the host. Pure. Errors: kConflict names the host's interface.
@@ -72,13 +72,13 @@ class HostSysctls {
   void restore(cni::Record& record);
 
  private:
-  struct Noted {
+  struct SavedSysctl {
     std::string value;
     std::set<std::string> records;  // record names, until their values are restored
   };
   const std::string root_;
   std::mutex mutex_;
-  std::map<std::string, Noted> noted_;  // by path
+  std::map<std::string, SavedSysctl> saved_;  // by path
 };
 
 }  // namespace sliced::kubelet

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "kubelet/interfaces/default_routes.h"
-#include "kubelet/interfaces/wanted.h"
+#include "kubelet/interfaces/required_interfaces.h"
 #include "kubelet/recall.h"
 #include "reactor/base/text.h"
 
@@ -48,13 +48,13 @@ void Interfaces::start() {
     if (settings_.only_ends && !attachments_.all().empty())
       ports_.log.info("interfaces of mode STANDALONE remain until their pods end",
                       {{"interfaces", attachments_.all().size()}});
-    if (settings_.only_ends) undo_strays();
+    if (settings_.only_ends) detach_unclaimed();
     connect();
   });
 }
 
 // Does not require the runtime, which would report that the sandboxes no longer exist.
-void Interfaces::undo_strays() {
+void Interfaces::detach_unclaimed() {
   const PreparedClaims& prepared = prepared_();
   const auto may_have = [&prepared](std::string_view pod_uid) {
     return pod_uid.empty() || std::any_of(prepared.begin(), prepared.end(), [&](const auto& one) {
@@ -79,8 +79,8 @@ void Interfaces::connect() {
                                           std::move(options), sandboxes_);
 }
 
-bool Interfaces::wants_interface(const PreparedDevice& device) const {
-  return settings_.only_ends ? has_network(device) : !device.is_admin && device.config.wants_interface();
+bool Interfaces::requires_interface(const PreparedDevice& device) const {
+  return settings_.only_ends ? has_network(device) : !device.is_admin && device.config.requires_interface();
 }
 
 std::vector<cni::Attachment> Interfaces::left_of(const PreparedClaim& claim) const {
@@ -93,10 +93,10 @@ std::vector<cni::Attachment> Interfaces::left_of(const PreparedClaim& claim) con
 
 std::string Interfaces::waits_for(const PreparedClaim& claim) const {
   const auto wanting = std::find_if(claim.devices.begin(), claim.devices.end(),
-                                    [this](const PreparedDevice& one) { return wants_interface(one); });
+                                    [this](const PreparedDevice& one) { return requires_interface(one); });
   if (wanting == claim.devices.end() || is_connected()) return "";
   if (std::all_of(claim.devices.begin(), claim.devices.end(), [&](const PreparedDevice& device) {
-        return !wants_interface(device) || is_attached(claim, device);
+        return !requires_interface(device) || is_attached(claim, device);
       }))
     return "";
   was_needed_ = true;
@@ -117,7 +117,7 @@ Interfaces::Connection Interfaces::connection() const {
 
 std::string Interfaces::connection_problem(bool is_needed_by_policy) const {
   if (connection() != Connection::kFailed) return "";
-  const auto needs_it = [this](const PreparedDevice& device) { return wants_interface(device); };
+  const auto needs_it = [this](const PreparedDevice& device) { return requires_interface(device); };
   const PreparedClaims& prepared = prepared_();
   const bool is_needed =
       is_needed_by_policy || was_needed_ ||
@@ -206,7 +206,7 @@ std::string Interfaces::route_conflict(const PreparedClaim& claim) const {
   if (std::string why = default_route_conflict(own); !why.empty()) return why;
   for (const ReservingPod& pod : claim.pods) {
     auto all = interfaces_of(prepared_(), pod.uid);
-    std::erase_if(all, [&](const WantedInterface& one) { return one.claim == key_of(claim); });
+    std::erase_if(all, [&](const RequiredInterface& one) { return one.claim == key_of(claim); });
     if (all.empty()) continue;
     all.insert(all.end(), own.begin(), own.end());
     if (std::string why = default_route_conflict(all); !why.empty()) return why;

@@ -103,14 +103,14 @@ class Interfaces final : public InterfacePort {
   std::vector<cni::Attachment> left_of(const PreparedClaim& claim) const;
   // Returns default_route_conflict() of the claim's pods; "" if none.
   std::string route_conflict(const PreparedClaim& claim) const;
-  bool wants_interface(const PreparedDevice& device) const;
+  bool requires_interface(const PreparedDevice& device) const;
   void connect();
   // Returns whether the runtime is connected and has reported its sandboxes.
   bool is_connected() const { return plugin_ && plugin_->link().is_up; }
   // From the runtime's report; without a connection, from the namespace's file.
   bool runs(const cni::Attachment& attachment) const;
   // Detaches interfaces of pods without a claim, which an earlier process released but could not detach.
-  void undo_strays();
+  void detach_unclaimed();
 
   const InterfacesPorts ports_;
   const Settings settings_;

@@ -16,10 +16,10 @@
 #include "kubelet/hardware.h"
 #include "kubelet/host_link.h"
 #include "kubelet/link_network.h"
-#include "kubelet/made_link.h"
 #include "kubelet/native_vf.h"
 #include "kubelet/netlink.h"
 #include "kubelet/vf_of_pf.h"
+#include "kubelet/virtual_link.h"
 #include "reactor/base/text.h"
 #include "reactor/child.h"
 #include "reactor/descriptor.h"
@@ -42,7 +42,7 @@ std::string kind_of_type(const std::string& type) { return type == "bridgePort" 
 
 bool is_of_made_group(const HostLink& link) {
   const auto group = link.numbers.find("group");
-  return group != link.numbers.end() && group->second == kMadeLinkGroup;
+  return group != link.numbers.end() && group->second == kVirtualLinkGroup;
 }
 
 // Opens the pod's network namespace. Refuses the host's: an interface "moved" there would be configured on
@@ -138,7 +138,7 @@ class NativeAttaching {
 
   /// Before the interface moves: an interface that cannot have its settings never reaches the pod's network.
   Result<Unit> set_vf() const {
-    if (network_.vf == hotplug::VfConfig{} || network_.makes_link()) return Unit{};
+    if (network_.vf == hotplug::VfConfig{} || network_.creates_link()) return Unit{};
     const auto vf = kernel_.find_vf(order_.pci);
     if (!vf) return vf.error();
     say("vf");
@@ -488,7 +488,7 @@ cni::Attached result_of(const NativeOrder& order, const HostLink& link) {
                                     .sandbox = order.network_namespace,
                                     .mtu = link.mtu,
                                     .socket_path = "",
-                                    .pci_id = order.network.makes_link() ? "" : order.pci}},
+                                    .pci_id = order.network.creates_link() ? "" : order.pci}},
                     .ips = {},
                     .routes = {},
                     .dns = {}};
@@ -624,7 +624,7 @@ Result<NativeOrder> native_order(const cni::Network& network, const cni::Attachm
   const Json& config = network.plugins.front().config;
   auto wanted = network_of_config(config);
   if (!wanted) return std::move(wanted.error());
-  const bool is_made = wanted->makes_link();
+  const bool is_made = wanted->creates_link();
   const bool is_port = wanted->type == "bridgePort";
   return NativeOrder{.network_namespace = attachment.network_namespace,
                      .interface = attachment.interface,
@@ -695,7 +695,7 @@ Result<cni::Attached> attach_native(const NativeOrder& order, const NativeKernel
   if (auto good = attaching.check_rdma(); !good) return std::move(good.error()).in("network.rdma");
   if (auto set = attaching.set_vf(); !set)
     return std::move(set.error()).in("device " + order.pci + ": network");
-  const bool is_made = order.network.makes_link();
+  const bool is_made = order.network.creates_link();
   const HostLink* link =
       order.pci.empty() || is_made ? nullptr : find_device(*in_pod, order, order.interface);
   if (link == nullptr || (!order.pci.empty() && link->parent != order.pci)) {
@@ -747,7 +747,7 @@ std::optional<NativeNetwork> made_network_of(const cni::Record& record) {
   const auto network = cni::decode_network(record.config, record.network);
   if (!network || !cni::is_native(*network)) return std::nullopt;
   const auto wanted = network_of_config(network->plugins.front().config);
-  if (!wanted || !wanted->makes_link()) return std::nullopt;
+  if (!wanted || !wanted->creates_link()) return std::nullopt;
   return *wanted;
 }
 
@@ -776,7 +776,7 @@ Result<Unit> remove_made(const cni::Record& record, const NativeNetwork& network
 
 }  // namespace
 
-void note_made_interface(cni::Record& record, int network_namespace) {
+void record_created_interface(cni::Record& record, int network_namespace) {
   const auto network = made_network_of(record);
   const auto links = network ? read_links(network_namespace) : Error{Errc::kNotFound, ""};
   if (!links) return;
@@ -784,7 +784,7 @@ void note_made_interface(cni::Record& record, int network_namespace) {
     record.made_ifindex = made->ifindex;
 }
 
-void note_rdma_device(cni::Record& record, const RdmaKernel& kernel) {
+void record_rdma_index(cni::Record& record, const RdmaKernel& kernel) {
   const auto network = record.host_interface ? cni::decode_network(record.config, record.network)
                                              : Result<cni::Network>(Error{Errc::kNotFound, ""});
   if (!network || !cni::is_native(*network)) return;
@@ -830,7 +830,7 @@ Result<Unit> undo_native(const cni::Record& record, int network_namespace, const
   for (auto rule = wanted->rules.rbegin(); rule != wanted->rules.rend(); ++rule)
     if (auto removed = remove_rule(network_namespace, rule_of(*rule)); !removed)
       return std::move(removed.error());
-  return wanted->makes_link() ? remove_made(record, *wanted, network_namespace) : Unit{};
+  return wanted->creates_link() ? remove_made(record, *wanted, network_namespace) : Unit{};
 }
 
 }  // namespace sliced::kubelet

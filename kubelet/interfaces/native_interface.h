@@ -78,14 +78,14 @@ Result<cni::Attached> attach_native(const NativeOrder& order,
 
 /// Sets Record::made_ifindex after attach_native() created an interface. Part of record_moved_interface().
 /// network_namespace: a descriptor.
-void note_made_interface(cni::Record& record, int network_namespace);
+void record_created_interface(cni::Record& record, int network_namespace);
 /// Sets the index of the RDMA device that moves with the interface in Record::host_interface, before ADD.
-/// Part of note_host_interface(). Ignores a missing device, which attach_native() refuses.
-void note_rdma_device(cni::Record& record, const RdmaKernel& kernel = running_rdma_kernel());
+/// Part of record_host_interface(). Ignores a missing device, which attach_native() refuses.
+void record_rdma_index(cni::Record& record, const RdmaKernel& kernel = running_rdma_kernel());
 /// Undoes the changes that do not end when a moved interface leaves the pod's namespace: its RDMA device,
 /// which gets its former name; rules of attach_native(); a created interface with its peer on the host. Part
 /// of bring_interface_back(). A created interface is found by its ifindex; before that is recorded, by its
-/// name, kind and group (kMadeLinkGroup). Ok for a record of another network, and if nothing remains.
+/// name, kind and group (kVirtualLinkGroup). Ok for a record of another network, and if nothing remains.
 /// network_namespace: a descriptor.
 Result<Unit> undo_native(const cni::Record& record, int network_namespace,
                          const RdmaKernel& kernel = running_rdma_kernel());

@@ -74,14 +74,14 @@ Result<std::string> native_network_for(const PreparedDevice& device, const Known
     if (!ipam) return std::move(ipam.error()).in(who + ": network.ipam");
     network.ipam = kube::encode_json(*ipam);
   }
-  const cni::DefinitionRules rules = rules_for(device, known, settings, !network.makes_link());
+  const cni::DefinitionRules rules = rules_for(device, known, settings, !network.creates_link());
   if (const std::string plugin(plugin_of_type(network.type)); !plugin.empty() && !rules.lists(plugin))
     return Error{Errc::kInvalid, who + ": network.type is " + network.type + ", and " + rules.plugins_source +
                                      " lists " +
                                      (rules.plugins->empty() ? "none" : join(*rules.plugins, ", ")) +
                                      ": set another type, or have " + plugin + " added to it"};
   const bool is_mac_class = !device.config.network->mac.empty() && !device.config.is_mac_claims;
-  if (!network.makes_link() && !network.mac.empty() && !is_mac_class && rules.settings &&
+  if (!network.creates_link() && !network.mac.empty() && !is_mac_class && rules.settings &&
       std::find(rules.settings->begin(), rules.settings->end(), "mac") == rules.settings->end())
     return Error{Errc::kInvalid,
                  who + ": network.mac is " + network.mac + ", and " + rules.settings_source +
@@ -90,11 +90,11 @@ Result<std::string> native_network_for(const PreparedDevice& device, const Known
   if (device.interface.empty())
     return Error{Errc::kInvalid, who + ": network is set, and the device has no interface on the host"};
   if (const std::string_view kind = hotplug::immovable_kind(known.device);
-      !network.makes_link() && !kind.empty())
+      !network.creates_link() && !kind.empty())
     return Error{Errc::kInvalid, who + ": network is set, and the kernel does not move " + std::string(kind) +
                                      " to another network namespace: set netAttachDefName, with macvlan, "
                                      "ipvlan, vlan or bridge"};
-  std::string config = native_config(network, device.interface, network.makes_link() ? device.pci : "",
+  std::string config = native_config(network, device.interface, network.creates_link() ? device.pci : "",
                                      network.rdma.empty() ? "" : known.device.rdma_device,
                                      device.pci.empty() ? hardware_of(device) : "");
   if (config.size() > kNetworkBytesMax)
@@ -132,7 +132,7 @@ class Reading final : public kube::Call {
   void step() {
     for (; next_ < claim_.devices.size(); ++next_) {
       PreparedDevice& device = claim_.devices[next_];
-      if (device.is_admin || !device.config.wants_interface()) continue;
+      if (device.is_admin || !device.config.requires_interface()) continue;
       if (device.config.network) {
         auto native = native_network_for(device, known_[next_], settings_, claim_.namespace_);
         if (!native) return end(std::move(native.error()));

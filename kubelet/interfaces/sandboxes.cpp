@@ -18,7 +18,7 @@ std::string named(const nri::PodSandbox& pod) {
   return "pod " + escaped(pod.namespace_name) + "/" + escaped(pod.name);
 }
 
-std::string named(const WantedInterface& wanted) {
+std::string named(const RequiredInterface& wanted) {
   return "interface " + escaped(wanted.interface) + " of " + wanted.claim_text + " (device " +
          escaped(wanted.device) + ")";
 }
@@ -54,7 +54,7 @@ struct Sandboxes::SandboxSetup {
   nri::PodSandbox pod;
   std::optional<nri::Reply> reply;
   TimePoint deadline{};
-  std::vector<WantedInterface> missing;
+  std::vector<RequiredInterface> missing;
   std::vector<std::optional<Millis>> took = {};  // by interface, successful or not; nullopt: in progress
   bool is_run = false;
   bool is_taken_down = false;
@@ -105,9 +105,9 @@ Sandboxes::Sandboxes(SandboxPorts ports, std::function<const PreparedClaims&()> 
     : ports_(ports), prepared_(std::move(prepared)), handlers_(std::move(handlers)) {}
 Sandboxes::~Sandboxes() = default;
 
-std::vector<WantedInterface> Sandboxes::missing_of(const nri::PodSandbox& pod) const {
+std::vector<RequiredInterface> Sandboxes::missing_of(const nri::PodSandbox& pod) const {
   auto wanted = interfaces_of(prepared_(), pod.uid);
-  std::erase_if(wanted, [&](const WantedInterface& one) {
+  std::erase_if(wanted, [&](const RequiredInterface& one) {
     const cni::Record record = record_of(one, pod);
     const auto* kept = ports_.attachments.find(record.attachment);
     return kept != nullptr && kept->is_attached() && are_of_one(kept->record, record);
@@ -116,9 +116,9 @@ std::vector<WantedInterface> Sandboxes::missing_of(const nri::PodSandbox& pod) c
 }
 
 std::string Sandboxes::clash_in(const nri::PodSandbox& pod,
-                                const std::vector<WantedInterface>& missing) const {
+                                const std::vector<RequiredInterface>& missing) const {
   std::map<std::string_view, std::string> owners;
-  for (const WantedInterface& one : missing) {
+  for (const RequiredInterface& one : missing) {
     const cni::Record record = record_of(one, pod);
     const auto* kept = ports_.attachments.find(record.attachment);
     const bool is_others = kept != nullptr && !are_of_one(kept->record, record);
@@ -131,7 +131,7 @@ std::string Sandboxes::clash_in(const nri::PodSandbox& pod,
   return default_route_conflict(interfaces_of(prepared_(), pod.uid));
 }
 
-Result<Unit> Sandboxes::learn_pod(const nri::PodSandbox& pod, const nri::Container& container) {
+Result<Unit> Sandboxes::record_pod(const nri::PodSandbox& pod, const nri::Container& container) {
   if (pod.uid.empty() || !handlers_.on_pod) return Unit{};
   const auto claims = claims_used(prepared_(), container.cdi_devices);
   if (claims.empty()) return Unit{};
@@ -152,7 +152,7 @@ void Sandboxes::run_pod_sandbox(nri::PodSandbox pod, nri::Reply reply) {
 }
 
 void Sandboxes::create_container(nri::PodSandbox pod, nri::Container container, nri::Reply reply) {
-  if (const auto learned = learn_pod(pod, container); !learned) {
+  if (const auto learned = record_pod(pod, container); !learned) {
     reply.refuse(learned.error());
     return;
   }
@@ -167,7 +167,7 @@ void Sandboxes::set_up(nri::PodSandbox pod, nri::Reply reply, bool is_run) {
     if (reply.refuse({Errc::kInvalid, why}) && is_run) running_->end(pod.id);
   };
   if (const auto good = check(pod); !good) return refuse(good.error().what);
-  for (const WantedInterface& one : missing)
+  for (const RequiredInterface& one : missing)
     if (!one.refusal.empty()) {
       log_rejected(pod, one.refusal);
       return refuse(named(one) + ": " + one.refusal);
@@ -228,12 +228,12 @@ void Sandboxes::attach_all(const std::shared_ptr<SandboxSetup>& setup) {
 
 void Sandboxes::attached(const std::shared_ptr<SandboxSetup>& setup, size_t index,
                          Result<cni::Attached> made) {
-  const WantedInterface& one = setup->missing[index];
+  const RequiredInterface& one = setup->missing[index];
   setup->took[index] = std::chrono::duration_cast<Millis>(ports_.scheduler.now() - setup->begun);
   if (setup->is_taken_down) return;
   if (!made) {
     const std::string times = made.error().code == Errc::kTimeout ? setup->times() : "";
-    return take_down(setup, named(one) + ": " + made.error().what + times);
+    return tear_down(setup, named(one) + ": " + made.error().what + times);
   }
   ports_.log.info("interface attached", {{"pod", named(setup->pod)},
                                          {"sandbox", setup->pod.id},
@@ -280,10 +280,10 @@ void Sandboxes::agree_with_nodes(const nri::PodSandbox& pod, nri::Reply reply, b
 }
 
 void Sandboxes::end_setup(const std::shared_ptr<SandboxSetup>& setup, const Result<Unit>& compared) {
-  if (!compared) return take_down(setup, compared.error().what);
+  if (!compared) return tear_down(setup, compared.error().what);
   setup->last_word.reset();
   if (!setup->reply || !setup->reply->agree())
-    return take_down(setup,
+    return tear_down(setup,
                      "the runtime did not wait for the interfaces of " + named(setup->pod) + " any more");
   if (const size_t rejected = rejections_.end(setup->pod.uid); rejected > 0)
     ports_.log.info("pod sandbox accepted after it was rejected",
@@ -291,12 +291,12 @@ void Sandboxes::end_setup(const std::shared_ptr<SandboxSetup>& setup, const Resu
 }
 
 // Detaches the interfaces of this call, then refuses it, at its deadline at the latest.
-void Sandboxes::take_down(const std::shared_ptr<SandboxSetup>& setup, const std::string& why) {
+void Sandboxes::tear_down(const std::shared_ptr<SandboxSetup>& setup, const std::string& why) {
   setup->is_taken_down = true;
   setup->why = why;
   log_rejected(setup->pod, why);
   std::vector<cni::Attachment> made;
-  for (const WantedInterface& one : setup->missing) {
+  for (const RequiredInterface& one : setup->missing) {
     cni::Record record = record_of(one, setup->pod);
     const auto* kept = ports_.attachments.find(record.attachment);
     if (kept == nullptr || are_of_one(kept->record, record)) made.push_back(std::move(record.attachment));
@@ -387,7 +387,7 @@ void Sandboxes::synchronize(std::vector<nri::PodSandbox> pods, std::vector<nri::
     if (const auto pod = by_id.find(container.sandbox_id); pod != by_id.end() && may_run(container))
       running.emplace_back(pod->second, &container);
   for (const auto& [pod, container] : running)
-    if (const auto learned = learn_pod(*pod, *container); !learned)
+    if (const auto learned = record_pod(*pod, *container); !learned)
       ports_.log.warning("pod of a prepared claim not recorded",
                          {{"container", container->id}, {"problem", learned.error().what}});
   const std::set<std::string> with_claims = pods_of(prepared_());
@@ -396,8 +396,9 @@ void Sandboxes::synchronize(std::vector<nri::PodSandbox> pods, std::vector<nri::
     if (const auto missing = missing_of(*pod); !missing.empty()) report(*pod, missing, *container);
   }
   for (const auto& [id, pod] : alive)
-    for (const WantedInterface& wanted : with_claims.contains(pod->uid) ? interfaces_of(prepared_(), pod->uid)
-                                                                        : std::vector<WantedInterface>()) {
+    for (const RequiredInterface& wanted : with_claims.contains(pod->uid)
+                                               ? interfaces_of(prepared_(), pod->uid)
+                                               : std::vector<RequiredInterface>()) {
       const cni::Record record = record_of(wanted, *pod);
       const auto* kept = ports_.attachments.find(record.attachment);
       if (kept != nullptr && kept->is_attached() && are_of_one(kept->record, record))
@@ -423,7 +424,7 @@ void Sandboxes::adopt(const std::map<std::string, const nri::PodSandbox*>& alive
         networks.emplace(std::pair(key, device.device), network_of_peer(device, key.first));
   size_t adopted = 0;
   for (const auto& [id, pod] : alive)
-    for (const WantedInterface& wanted : interfaces_of(prepared, pod->uid)) {
+    for (const RequiredInterface& wanted : interfaces_of(prepared, pod->uid)) {
       if (!wanted.is_of_peer) continue;
       cni::Record record = record_of_peer(wanted, *pod, with_containers.contains(id));
       const auto network = cni::decode_network(record.config, record.network);
@@ -441,10 +442,10 @@ void Sandboxes::adopt(const std::map<std::string, const nri::PodSandbox*>& alive
   if (handlers_.on_adopted) handlers_.on_adopted(networks);
 }
 
-void Sandboxes::report(const nri::PodSandbox& pod, const std::vector<WantedInterface>& missing,
+void Sandboxes::report(const nri::PodSandbox& pod, const std::vector<RequiredInterface>& missing,
                        const nri::Container& container) {
   bool is_new = false;
-  for (const WantedInterface& one : missing) {
+  for (const RequiredInterface& one : missing) {
     const std::string text = "container " + escaped(container.name) + " of " + named(pod) +
                              " was created without " + named(one) +
                              " while the container runtime had dropped us: delete the pod";

@@ -12,8 +12,8 @@
 
 #include "kubelet/interfaces/attachments.h"
 #include "kubelet/interfaces/hook_time.h"
+#include "kubelet/interfaces/required_interfaces.h"
 #include "kubelet/interfaces/running_sandboxes.h"
-#include "kubelet/interfaces/wanted.h"
 #include "kubelet/nri/plugin.h"
 #include "reactor/base/failure_log.h"
 
@@ -22,7 +22,7 @@ namespace sliced::kubelet {
 /// An interface in a sandbox; reported again after a restart. Valid during the call. `wanted` is a copy of
 /// the claim's data at the time of the sandbox's call.
 struct AttachedInterface {
-  WantedInterface wanted;
+  RequiredInterface wanted;
   std::string sandbox_id;
   const cni::Attached& result;
 };
@@ -116,22 +116,22 @@ class Sandboxes final : public nri::Hooks {
   void agree_with_nodes(const nri::PodSandbox& pod, nri::Reply reply, bool is_run);
   void end_setup(const std::shared_ptr<SandboxSetup>& setup, const Result<Unit>& compared);
   // Detaches the interfaces of this call, then refuses it; 50 ms before its deadline at the latest.
-  void take_down(const std::shared_ptr<SandboxSetup>& setup, const std::string& why);
+  void tear_down(const std::shared_ptr<SandboxSetup>& setup, const std::string& why);
   void detach_all(const nri::PodSandbox& pod, nri::Reply reply);
   void forget_trouble(const std::function<bool(const std::string& sandbox_id)>& is_gone);
   // Records the pod for claims that were reserved for it after they were prepared. Errors: kInvalid if the
   // container has such a claim and the pod's texts cannot be stored.
-  Result<Unit> learn_pod(const nri::PodSandbox& pod, const nri::Container& container);
+  Result<Unit> record_pod(const nri::PodSandbox& pod, const nri::Container& container);
   // Takes over the running sandboxes' attachments of dra-driver-sriov, before anything else is done with
   // them.
   void adopt(const std::map<std::string, const nri::PodSandbox*>& alive,
              const std::vector<nri::Container>& containers);
-  void report(const nri::PodSandbox& pod, const std::vector<WantedInterface>& missing,
+  void report(const nri::PodSandbox& pod, const std::vector<RequiredInterface>& missing,
               const nri::Container& container);
-  std::vector<WantedInterface> missing_of(const nri::PodSandbox& pod) const;
+  std::vector<RequiredInterface> missing_of(const nri::PodSandbox& pod) const;
   // Returns why the interfaces cannot be in one sandbox; "" if they can. Names are unique in a sandbox, and
   // identify records.
-  std::string clash_in(const nri::PodSandbox& pod, const std::vector<WantedInterface>& missing) const;
+  std::string clash_in(const nri::PodSandbox& pod, const std::vector<RequiredInterface>& missing) const;
 
   const SandboxPorts ports_;
   const std::function<const PreparedClaims&()> prepared_;

@@ -51,7 +51,7 @@ struct Server::State {
   bool gone = false;
 };
 
-struct Answer::Owed {
+struct Answer::Pending {
   std::weak_ptr<Server::State> server;
   uint32_t stream = 0;
   TimePoint deadline{};
@@ -63,20 +63,20 @@ struct Answer::Owed {
   }
 };
 
-Answer::Answer(std::shared_ptr<Owed> owed) : owed_(std::move(owed)) {}
+Answer::Answer(std::shared_ptr<Pending> owed) : pending_(std::move(owed)) {}
 Answer::Answer(Answer&&) noexcept = default;
 Answer& Answer::operator=(Answer&& other) noexcept {
-  std::swap(owed_, other.owed_);
+  std::swap(pending_, other.pending_);
   return *this;
 }
 Answer::~Answer() {
-  if (owed_) owed_->end({.status = {Code::kInternal, "the call was given up"}});
+  if (pending_) pending_->end({.status = {Code::kInternal, "the call was given up"}});
 }
-bool Answer::give(std::string payload) { return owed_ && owed_->end({.payload = std::move(payload)}); }
+bool Answer::give(std::string payload) { return pending_ && pending_->end({.payload = std::move(payload)}); }
 bool Answer::refuse(Code code, std::string why) {
-  return owed_ && owed_->end({.status = {code, std::move(why)}});
+  return pending_ && pending_->end({.status = {code, std::move(why)}});
 }
-TimePoint Answer::deadline() const { return owed_ ? owed_->deadline : TimePoint{}; }
+TimePoint Answer::deadline() const { return pending_ ? pending_->deadline : TimePoint{}; }
 
 void Server::State::take(const std::shared_ptr<State>& self, const Frame& frame) {
   if (frame.too_large)
@@ -112,7 +112,7 @@ void Server::State::begin(const std::shared_ptr<State>& self, const Frame& frame
   calls[stream].timer = scheduler.after(ours, [this, stream, ours] {
     end(stream, {.status = {Code::kAborted, "not done within " + std::to_string(ours.count()) + " ms"}});
   });
-  auto owed = std::make_shared<Answer::Owed>();
+  auto owed = std::make_shared<Answer::Pending>();
   owed->server = self;
   owed->stream = stream;
   owed->deadline = scheduler.now() + ours;

@@ -30,9 +30,9 @@ class Answer {
 
  private:
   friend class Server;
-  struct Owed;
-  explicit Answer(std::shared_ptr<Owed> owed);
-  std::shared_ptr<Owed> owed_;
+  struct Pending;
+  explicit Answer(std::shared_ptr<Pending> owed);
+  std::shared_ptr<Pending> pending_;
 };
 
 /// The calls of one connection. A caller gets a timeout error after 90 % of its time: a runtime without an

@@ -16,19 +16,19 @@
 namespace sliced::proto {
 
 /// The allocator of one message; allocations beyond the limit fail. Must not be moved.
-class Bounded {
+class BoundedAllocator {
  public:
   /// bytes_max: for all allocations together. Freed memory does not count as available, because a message
   /// only grows until it is freed as a whole.
-  explicit Bounded(size_t bytes_max) : left_(bytes_max) {}
-  Bounded(const Bounded&) = delete;
+  explicit BoundedAllocator(size_t bytes_max) : left_(bytes_max) {}
+  BoundedAllocator(const BoundedAllocator&) = delete;
   /// For protobuf-c. Points into this object, which must outlive the message.
   ProtobufCAllocator* raw() { return &raw_; }
 
  private:
   // On nullptr the library abandons the message, and frees its memory.
   static void* take(void* self, size_t size) {
-    auto& left = static_cast<Bounded*>(self)->left_;
+    auto& left = static_cast<BoundedAllocator*>(self)->left_;
     if (size > left) return nullptr;
     left -= size;
     return std::malloc(size);
@@ -44,7 +44,7 @@ template <class Message>
 class Unpacked {
  public:
   /// Requires: message is not nullptr, and was allocated by that allocator.
-  Unpacked(std::unique_ptr<Bounded> allocator, Message* message)
+  Unpacked(std::unique_ptr<BoundedAllocator> allocator, Message* message)
       : allocator_(std::move(allocator)), message_(message) {}
   Unpacked(Unpacked&& other) noexcept
       : allocator_(std::move(other.allocator_)), message_(std::exchange(other.message_, nullptr)) {}
@@ -56,7 +56,7 @@ class Unpacked {
 
  private:
   // On the heap, so that raw() stays valid when this object is moved.
-  std::unique_ptr<Bounded> allocator_;
+  std::unique_ptr<BoundedAllocator> allocator_;
   Message* message_;
 };
 
@@ -68,7 +68,7 @@ Result<Unpacked<Message>> unpack(const ProtobufCMessageDescriptor& descriptor, s
                                  size_t bytes_max) {
   const Result<std::string> known = known_fields(descriptor, bytes);
   if (!known) return known.error();
-  auto allocator = std::make_unique<Bounded>(bytes_max);
+  auto allocator = std::make_unique<BoundedAllocator>(bytes_max);
   auto* message = reinterpret_cast<Message*>(protobuf_c_message_unpack(
       &descriptor, allocator->raw(), known->size(), reinterpret_cast<const uint8_t*>(known->data())));
   if (message == nullptr)

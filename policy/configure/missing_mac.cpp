@@ -97,7 +97,7 @@ std::vector<MissingMac> missing_macs(const MissingMacRequest& request) {
   if (in.unconfigured.holds()) return out;
   for (const auto& [id, vf] : request.host.devices) {
     if (vf.type != hotplug::DeviceType::kVf || !vf.pf || !vf.vf_index || !is_missing(vf)) continue;
-    if (!has_interface_to_keep(vf, request.host.has_udevd) || !is_at_rest(vf, in) || request.is_taken(id))
+    if (!has_interface_to_keep(vf, request.host.has_udevd) || !is_at_rest(vf, in) || request.is_in_use(id))
       continue;
     const HostDevice* pf = request.host.find(vf.pf->text());
     const Netdev* port = pf == nullptr ? nullptr : netdev_on_host(*pf);

@@ -36,9 +36,9 @@ struct MissingMac {
 
 /// The result of one change.
 enum class MacOutcome {
-  kSet,         // set, and verified by a read
-  kHadAddress,  // another program had set one before
-  kNotSo,       // a fact no longer holds; nothing was written
+  kSet,           // set, and verified by a read
+  kHadAddress,    // another program had set one before
+  kFactsChanged,  // a fact no longer holds; nothing was written
 };
 
 struct MissingMacRequest {
@@ -46,7 +46,7 @@ struct MissingMacRequest {
   const hotplug::Inventory& host;  // the present host; it may be newer than the decision
   const NodeStateReading& node_state;
   /// Returns true if a pod has the host device with this id, or a claim is known to have it.
-  std::function<bool(const std::string& id)> is_taken;
+  std::function<bool(const std::string& id)> is_in_use;
 };
 /// Returns the missing addresses, in the order of the VFs' PCI addresses.
 std::vector<MissingMac> missing_macs(const MissingMacRequest& request);

@@ -62,17 +62,17 @@ class ExposureDecision {
       return nameless;
     };
     const bool is_exclusive = !exposure.allow_multiple_allocations;
-    const Offer offer{.kind = PolicyType::kExposure,
-                      .device = device,
-                      .entry = verdict.entry,
-                      .pool = pool,
-                      .is_exclusive = is_exclusive,
-                      .host_use = policy.host_use,
-                      .draft = make,
-                      .demand = demand_of(policy.readiness, in_.settings.readiness),
-                      .group = exposure.exclusion_group,
-                      .is_moved = is_moved(exposure),
-                      .base = base};
+    const EntryCandidate offer{.kind = PolicyType::kExposure,
+                               .device = device,
+                               .entry = verdict.entry,
+                               .pool = pool,
+                               .is_exclusive = is_exclusive,
+                               .host_use = policy.host_use,
+                               .draft = make,
+                               .demand = demand_of(policy.readiness, in_.settings.readiness),
+                               .group = exposure.exclusion_group,
+                               .is_moved = is_moved(exposure),
+                               .base = base};
     require_pf_query(now_, device, offer.demand);
     if (auto no = gates_.ask(offer)) return hold_back(std::move(*no), verdict);
     pools_[pool].push_back(

@@ -195,7 +195,7 @@ void ExposurePools::note_withdrawn(const std::string& name, const std::vector<Ho
 
 // VFs that are being created enter the counters together with their entries.
 bool ExposurePools::is_counted(const HostDevice& vf, const Pool& pool) const {
-  return !settling_.is_in_motion(vf) || !vf.host_use.empty() ||
+  return !settling_.is_settling(vf) || !vf.host_use.empty() ||
          std::any_of(pool.candidates.begin(), pool.candidates.end(),
                      [&](const Candidate& one) { return one.device == &vf; });
 }

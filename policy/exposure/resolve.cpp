@@ -18,7 +18,7 @@ bool may_exclude(const ExposurePolicy& policy) { return policy.action != Exposur
 // Returns true if the expression may read an attribute of that sort. An expression that uses the device or a
 // map of attributes as a whole may read any.
 using Sort = bool (*)(const KnownAttribute& attribute);
-bool may_ask_for(Sort is_one, const cel::Program& program, const cel::Node& node) {
+bool check_capability(Sort is_one, const cel::Program& program, const cel::Node& node) {
   const bool is_path = (node.op == cel::Op::kAttribute || node.op == cel::Op::kHas) && node.slot >= 0;
   if (is_path) {
     const cel::Path& path = program.paths()[static_cast<size_t>(node.slot)];
@@ -27,7 +27,7 @@ bool may_ask_for(Sort is_one, const cel::Program& program, const cel::Node& node
   if (node.op == cel::Op::kVariable && node.slot < 0) return true;
   const auto args = node.args();
   return std::any_of(args.begin(), args.end(),
-                     [&](const cel::Node* arg) { return may_ask_for(is_one, program, *arg); });
+                     [&](const cel::Node* arg) { return check_capability(is_one, program, *arg); });
 }
 
 // Facts for the exclude record: facts of an interface, which may be in another namespace.
@@ -139,7 +139,7 @@ class SelectorEvaluation {
         const auto [at, fresh] = question_of_.try_emplace(one.selector.cel, questions_.size());
         if (fresh) {
           const cel::Program* program = compiler_.of(one.selector.cel).program.get();
-          const bool is_of_own = may_ask_for(is_of_own_interface, *program, program->root());
+          const bool is_of_own = check_capability(is_of_own_interface, *program, program->root());
           questions_.push_back({one.selector.cel, program, is_about_virtual, false, is_of_own});
         }
         questions_[at->second].is_about_virtual |= is_about_virtual;
@@ -153,7 +153,7 @@ class SelectorEvaluation {
     for (size_t i = 0; i < questions_.size(); ++i) {
       const Question& question = questions_[i];
       if (question.is_exclude && is_answered[i] &&
-          may_ask_for(is_of_interface, *question.program, question.program->root()))
+          check_capability(is_of_interface, *question.program, question.program->root()))
         recorded.push_back(question.cel);
     }
     return exclude_record(recorded);
@@ -192,7 +192,7 @@ class SelectorEvaluation {
   void note_mac_requests() {
     std::vector<bool> asks;
     for (const Question& question : questions_)
-      asks.push_back(may_ask_for(is_mac, *question.program, question.program->root()));
+      asks.push_back(check_capability(is_mac, *question.program, question.program->root()));
     for (const auto* list : {&out_.node.excludes, &out_.node.exposes})
       for (const int32_t policy : *list)
         if (asks[question_of_.at(asked_[static_cast<size_t>(policy)]->selector.cel)])

@@ -16,7 +16,7 @@ class BrokenIdentity final : public Gate {
 
   explicit BrokenIdentity(DecisionContext&) {}
 
-  std::optional<Rejection> ask(const Offer& offer) override {
+  std::optional<Rejection> ask(const EntryCandidate& offer) override {
     if (offer.device.broken.empty()) return std::nullopt;
     return Rejection{Outcome::kBroken};
   }

@@ -16,7 +16,7 @@ class Configuration final : public Gate {
 
   explicit Configuration(DecisionContext& context) : now_(context.in.unconfigured) {}
 
-  std::optional<Rejection> ask(const Offer& offer) override {
+  std::optional<Rejection> ask(const EntryCandidate& offer) override {
     if (!now_.holds()) return std::nullopt;
     if ((offer.kind == PolicyType::kSriov ? now_.sriov : now_.exposure).contains(offer.entry))
       return std::nullopt;

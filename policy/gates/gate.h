@@ -31,7 +31,7 @@ namespace sliced::policy {
 enum class PolicyType : uint8_t { kSriov, kExposure };
 
 /// A device entry that a policy offers, before the gates have checked it. References are valid for one call.
-struct Offer {
+struct EntryCandidate {
   PolicyType kind;
   const hotplug::HostDevice& device;
   const std::string& entry;  // name of the device entry; "" if the pool has no free name
@@ -85,7 +85,7 @@ class Gate {
  public:
   virtual ~Gate() = default;
   /// Returns the reason to withhold the offer; nullopt if the offer passes. May add results to the context.
-  virtual std::optional<Rejection> ask(const Offer& offer) = 0;
+  virtual std::optional<Rejection> ask(const EntryCandidate& offer) = 0;
 };
 
 /// Arguments of the text for a withheld offer. References are valid for one call.

@@ -43,7 +43,7 @@ Gates::Gates(DecisionContext& context) {
   for (const GateKind& gate : all_gates()) gates_.push_back(gate.make(context));
 }
 
-std::optional<Rejection> Gates::ask(const Offer& offer) const {
+std::optional<Rejection> Gates::ask(const EntryCandidate& offer) const {
   for (const auto& gate : gates_)
     if (auto no = gate->ask(offer)) return no;
   return std::nullopt;

@@ -47,7 +47,7 @@ class Gates {
   /// Requires: context outlives this object. Gates read and extend it in each ask().
   explicit Gates(DecisionContext& context);
   /// Returns the rejection of the first gate that withholds the offer; nullopt if all pass it.
-  std::optional<Rejection> ask(const Offer& offer) const;
+  std::optional<Rejection> ask(const EntryCandidate& offer) const;
 
  private:
   std::vector<std::unique_ptr<Gate>> gates_;

@@ -26,7 +26,7 @@ class HostUse final : public Gate {
 
   explicit HostUse(DecisionContext&) {}
 
-  std::optional<Rejection> ask(const Offer& offer) override {
+  std::optional<Rejection> ask(const EntryCandidate& offer) override {
     if (!is_withheld_for_host(offer.device, offer.is_exclusive, offer.host_use)) return std::nullopt;
     return Rejection{Outcome::kHostUse};
   }

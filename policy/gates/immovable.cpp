@@ -15,7 +15,7 @@ class Immovable final : public Gate {
 
   explicit Immovable(DecisionContext&) {}
 
-  std::optional<Rejection> ask(const Offer& offer) override {
+  std::optional<Rejection> ask(const EntryCandidate& offer) override {
     if (!offer.is_moved || hotplug::immovable_kind(offer.device).empty()) return std::nullopt;
     return Rejection{Outcome::kImmovable};
   }

@@ -33,7 +33,7 @@ class MayBeAllocated final : public Gate {
   }
 
   // Entries of SriovResourcePolicies pass: they are exclusive, in one pool, and named after their function.
-  std::optional<Rejection> ask(const Offer& offer) override {
+  std::optional<Rejection> ask(const EntryCandidate& offer) override {
     if (offer.kind == PolicyType::kSriov || offer.entry.empty()) return std::nullopt;
     now_.wanted.insert(offer.pool);
     if (!is_elsewhere(offer) && !is_other(offer)) return std::nullopt;
@@ -54,18 +54,18 @@ class MayBeAllocated final : public Gate {
 
   // Returns true if the device has a holding in another pool: while a VF is created again it is briefly a
   // function without a PF, and so of another pool. Counters do not apply across pools.
-  bool is_elsewhere(const Offer& offer) const {
+  bool is_elsewhere(const EntryCandidate& offer) const {
     const auto pools = pools_of_.find(offer.device.id.text);
     return pools != pools_of_.end() && (pools->second.is_several || pools->second.pool != offer.pool);
   }
 
-  bool is_other(const Offer& offer) {
+  bool is_other(const EntryCandidate& offer) {
     const Holding* had = former(offer);
     return had != nullptr && (had->is_exclusive != offer.is_exclusive ||
                               (!had->device.empty() && had->device != offer.device.id.text));
   }
 
-  const Holding* former(const Offer& offer) {
+  const Holding* former(const EntryCandidate& offer) {
     const auto pool = former_.find(offer.pool);
     return pool == former_.end() ? nullptr : pool->second.find(offer.entry);
   }

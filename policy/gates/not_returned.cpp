@@ -30,7 +30,7 @@ class NotReturnedGate final : public Gate {
     }
   }
 
-  std::optional<Rejection> ask(const Offer& offer) override {
+  std::optional<Rejection> ask(const EntryCandidate& offer) override {
     if (by_device_.empty() && of_unknown_devices_.empty()) return std::nullopt;
     const std::string& id = offer.device.id.text;
     const NotReturned* one = first_in(by_device_, id, offer);
@@ -49,16 +49,17 @@ class NotReturnedGate final : public Gate {
  private:
   using Index = std::map<std::string, std::vector<const NotReturned*>, std::less<>>;
 
-  static const NotReturned* first_in(const Index& index, std::string_view id, const Offer& offer) {
+  static const NotReturned* first_in(const Index& index, std::string_view id, const EntryCandidate& offer) {
     const auto at = index.find(id);
     return at == index.end() ? nullptr : first_of(at->second, offer);
   }
-  static const NotReturned* first_of(const std::vector<const NotReturned*>& all, const Offer& offer) {
+  static const NotReturned* first_of(const std::vector<const NotReturned*>& all,
+                                     const EntryCandidate& offer) {
     const auto found =
         std::find_if(all.begin(), all.end(), [&](const NotReturned* one) { return excludes(*one, offer); });
     return found == all.end() ? nullptr : *found;
   }
-  static bool excludes(const NotReturned& one, const Offer& offer) {
+  static bool excludes(const NotReturned& one, const EntryCandidate& offer) {
     const Holding wanted{.entry = offer.entry,
                          .device = offer.device.id.text,
                          .base = std::string(offer.base),

@@ -41,7 +41,7 @@ class OtherDriver final : public Gate {
     }
   }
 
-  std::optional<Rejection> ask(const Offer& offer) override {
+  std::optional<Rejection> ask(const EntryCandidate& offer) override {
     return offer.kind == PolicyType::kSriov ? check_sriov(offer) : check_exposure(offer);
   }
 
@@ -57,7 +57,7 @@ class OtherDriver final : public Gate {
   }
 
  private:
-  std::optional<Rejection> check_sriov(const Offer& offer) {
+  std::optional<Rejection> check_sriov(const EntryCandidate& offer) {
     if (may_be_exposed(offer)) {
       now_.wanted.insert(now_.pools.of(offer.device));
       return Rejection{Outcome::kHeldByOther};
@@ -74,7 +74,7 @@ class OtherDriver final : public Gate {
   // count, because a function that briefly lacks its physfn link looks like one of another pool. If a record
   // is lost, VFs wait only if a DeviceExposurePolicy offers their PF or a VF of it; other PFs belong to this
   // driver.
-  bool may_be_exposed(const Offer& offer) const {
+  bool may_be_exposed(const EntryCandidate& offer) const {
     const HostDevice& vf = offer.device;
     if (exposed_.contains(vf.id.text)) return true;
     // Published entries were compatible with unrecorded allocations.
@@ -92,7 +92,7 @@ class OtherDriver final : public Gate {
     return now_.unverified_pools.contains(pool) || unknown_pools_.contains(pool);
   }
 
-  std::optional<Rejection> check_exposure(const Offer& offer) {
+  std::optional<Rejection> check_exposure(const EntryCandidate& offer) {
     const HostDevice& device = offer.device;
     if (now_.offered_by_sriov.contains(device.id.text))
       return Rejection{Outcome::kConflict, "a SriovResourcePolicy " + offers_or_may(device.id.text) + " it"};
@@ -115,7 +115,7 @@ class OtherDriver final : public Gate {
 
   // Returns true if it is unknown whether the other driver has allocated the device or one of its VFs. If the
   // whole pool is reserved because it is unverified, the device cannot be allocated anyway.
-  bool is_sriov_unverified(const Offer& offer) {
+  bool is_sriov_unverified(const EntryCandidate& offer) {
     const HostDevice& device = offer.device;
     if (!in_.is_sriov_unverified || in_.published.exposure.contains(offer.entry)) return false;
     if (device.type != DeviceType::kVf && vfs_of(device).empty()) return false;

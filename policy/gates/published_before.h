@@ -16,7 +16,7 @@ struct EntryPlace {
   const std::string& pool;
   const std::string& entry;
 };
-inline EntryPlace place_of(const Offer& offer) { return {offer.kind, offer.pool, offer.entry}; }
+inline EntryPlace place_of(const EntryCandidate& offer) { return {offer.kind, offer.pool, offer.entry}; }
 
 /// Returns the entry as the previous decision published it; nullptr if it had no entry of this name in this
 /// pool, or if there was no previous decision.

@@ -18,7 +18,7 @@ class QuarantineGate final : public Gate {
 
   explicit QuarantineGate(DecisionContext& context) : refused_(context.in.quarantine) {}
 
-  std::optional<Rejection> ask(const Offer& offer) override {
+  std::optional<Rejection> ask(const EntryCandidate& offer) override {
     const Draft& draft = offer.draft();
     if (!draft.refusal.empty()) return Rejection{Outcome::kRefused, draft.refusal};
     std::string why =

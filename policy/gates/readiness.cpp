@@ -97,7 +97,7 @@ kube::DevicePtr as_tainted(kube::DevicePtr entry, const Findings& findings, Time
 
 // Returns the entry with binding conditions, if its policy has them. They depend only on the policy, so that
 // a change of readiness does not change the slice.
-kube::DevicePtr as_binding(const Inputs& in, const Offer& offer, kube::DevicePtr entry) {
+kube::DevicePtr as_binding(const Inputs& in, const EntryCandidate& offer, kube::DevicePtr entry) {
   const bool holds = in.settings.binding_conditions && offer.demand.hold_binding;
   const std::string& driver = driver_of(in, offer.kind);
   std::vector<std::string> ready, lost;
@@ -132,7 +132,7 @@ kube::DevicePtr with_published_attributes(const kube::Device& before, kube::Devi
   return entry;
 }
 
-kube::DevicePtr with_readiness(const Inputs& in, const SettlingDevices& settling, const Offer& offer,
+kube::DevicePtr with_readiness(const Inputs& in, const SettlingDevices& settling, const EntryCandidate& offer,
                                kube::DevicePtr entry) {
   const bool may_wait = queried_conditions(in, offer.device, offer.demand).any();
   if (!may_wait && !may_taint(offer.demand))
@@ -184,7 +184,7 @@ void require_pf_query(DecisionContext& now, const hotplug::HostDevice& device, c
 std::string ready_condition(const std::string& driver) { return driver + "/DeviceReady"; }
 std::string lost_condition(const std::string& driver) { return driver + "/DeviceLost"; }
 
-kube::DevicePtr as_published(const Inputs& in, const SettlingDevices& settling, const Offer& offer,
+kube::DevicePtr as_published(const Inputs& in, const SettlingDevices& settling, const EntryCandidate& offer,
                              kube::DevicePtr entry) {
   return as_binding(in, offer, with_readiness(in, settling, offer, std::move(entry)));
 }
@@ -241,7 +241,7 @@ class ReadinessGate final : public Gate {
 
   explicit ReadinessGate(DecisionContext& context) : now_(context), in_(context.in) {}
 
-  std::optional<Rejection> ask(const Offer& offer) override {
+  std::optional<Rejection> ask(const EntryCandidate& offer) override {
     const Demand& demand = offer.demand;
     if (demand.conditions().none() && demand.stable_for == Millis{0}) return std::nullopt;
     const Findings findings(in_, offer.device, demand,
@@ -280,7 +280,7 @@ class ReadinessGate final : public Gate {
 
   // Requests a query of the PF if one is pending. Returns true if the entry is published and stays unchanged
   // until the PF has answered.
-  bool waits_for_query(const Offer& offer, const Findings& findings) {
+  bool waits_for_query(const EntryCandidate& offer, const Findings& findings) {
     const StaleConditions& stale = findings.stale();
     if (!stale.is_any()) return false;
     now_.unanswered_pfs.insert(*offer.device.pf);  // retried, because the PF may not answer
@@ -289,10 +289,10 @@ class ReadinessGate final : public Gate {
     return true;
   }
 
-  std::optional<Rejection> ask_unready(const Offer& offer, const Findings& findings) {
+  std::optional<Rejection> ask_unready(const EntryCandidate& offer, const Findings& findings) {
     const Readied& found = findings.found();
     const auto& pf = offer.device.pf;
-    if (pf && is_asked_of_pf(in_, *pf, found.missing) && can_be_queried(in_, *pf))
+    if (pf && is_asked_of_pf(in_, *pf, found.missing) && is_queryable(in_, *pf))
       now_.unanswered_pfs.insert(*pf);
     const bool stays = may_stay(offer, findings);
     if (stays && found.lost.none()) return std::nullopt;
@@ -306,14 +306,15 @@ class ReadinessGate final : public Gate {
 
   // Returns why the API server would refuse the tainted entry; "" if it would not. A server without taints
   // drops them.
-  std::string refused_taint(const Offer& offer, const Findings& findings) const {
+  std::string refused_taint(const EntryCandidate& offer, const Findings& findings) const {
     if (findings.demand().with(OnLoss::kTaint, findings.found().lost).none() || offer.entry.empty())
       return "";
     return refused_before(*as_tainted(offer.draft().entry, findings, in_.now, driver_of(in_, offer.kind)),
                           offer.kind == PolicyType::kSriov ? in_.quarantine.sriov : in_.quarantine.exposure);
   }
 
-  Rejection held_back(const Offer& offer, TimePoint since, std::string why, std::string reason = {}) {
+  Rejection held_back(const EntryCandidate& offer, TimePoint since, std::string why,
+                      std::string reason = {}) {
     const auto [at, is_new] = now_.unready_since.emplace(offer.device.id.text, since);
     if (!is_new) at->second = std::min(at->second, since);
     return {Outcome::kNotReady, std::move(why), std::move(reason)};
@@ -323,7 +324,7 @@ class ReadinessGate final : public Gate {
   // decision:
   // - If nothing is lost now, and a loss would withdraw the entry: the end of the last withdrawing loss.
   // - Otherwise: the appearance of the device.
-  bool may_stay(const Offer& offer, const Findings& findings) const {
+  bool may_stay(const EntryCandidate& offer, const Findings& findings) const {
     const Readied& found = findings.found();
     const Demand& demand = findings.demand();
     const bool stays = demand.with(OnLoss::kWithdraw, demand.conditions()).none() || found.lost.any();

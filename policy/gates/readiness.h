@@ -29,7 +29,7 @@ std::string lost_condition(const std::string& driver);
 /// - It has a taint if the device is not ready and onLoss or onLinkDown is taint.
 /// - It has binding conditions if its policy has holdBinding and the server supports them.
 /// entry: its present form.
-kube::DevicePtr as_published(const Inputs& in, const SettlingDevices& settling, const Offer& offer,
+kube::DevicePtr as_published(const Inputs& in, const SettlingDevices& settling, const EntryCandidate& offer,
                              kube::DevicePtr entry);
 
 /// Returns a text for an entry that stays published although its device is not ready (onLoss: taint or keep):

@@ -15,7 +15,7 @@ namespace sliced::policy {
 
 SettlingDevices::SettlingDevices(const Inputs& inputs) : in_(inputs) {}
 
-bool SettlingDevices::is_in_motion(const hotplug::HostDevice& device) const {
+bool SettlingDevices::is_settling(const hotplug::HostDevice& device) const {
   return !in_.settling.empty() && in_.settling.contains(device.id.text);
 }
 
@@ -25,7 +25,7 @@ bool SettlingDevices::was_published(std::string_view pool, std::string_view entr
 
 kube::DevicePtr SettlingDevices::as_published_before(const hotplug::HostDevice& device, std::string_view pool,
                                                      kube::DevicePtr entry) const {
-  if (!is_in_motion(device)) return entry;
+  if (!is_settling(device)) return entry;
   const kube::Device* was = entry_before(in_, pool, entry->name);
   if (was != nullptr && was->attributes != entry->attributes)
     entry.edit([&](kube::Device& kept) { kept.attributes = was->attributes; });
@@ -41,8 +41,8 @@ class SettlingGate final : public Gate {
 
   explicit SettlingGate(DecisionContext& context) : settling_(context.in) {}
 
-  std::optional<Rejection> ask(const Offer& offer) override {
-    if (!settling_.is_in_motion(offer.device) || settling_.was_published(offer.pool, offer.entry))
+  std::optional<Rejection> ask(const EntryCandidate& offer) override {
+    if (!settling_.is_settling(offer.device) || settling_.was_published(offer.pool, offer.entry))
       return std::nullopt;
     return Rejection{Outcome::kSettling};
   }

@@ -1,7 +1,7 @@
 #pragma once
 // Debounces additions. Removals are published immediately; new entries and changes wait for a quiet period of
 // their PF, or of the device itself if it has none. So `echo 64 > sriov_numvfs` causes a few writes of slices
-// instead of 64. daemon/settling.h measures the quiet periods.
+// instead of 64. daemon/quiet_windows.h measures the quiet periods.
 #include <string_view>
 
 #include "hotplug/facts.h"
@@ -14,7 +14,7 @@ class SettlingDevices {
  public:
   explicit SettlingDevices(const Inputs& inputs);  // inputs must outlive this object
   /// Returns true if the device settles (Inputs::settling).
-  bool is_in_motion(const hotplug::HostDevice& device) const;
+  bool is_settling(const hotplug::HostDevice& device) const;
   /// Returns true if the entry was published in this pool by the previous decision. Otherwise the gate
   /// settling withholds it. Unlike policy::was_published(), slices of an earlier process do not count: no
   /// device settles in the first decision.

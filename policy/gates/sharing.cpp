@@ -15,7 +15,7 @@ class Sharing final : public Gate {
 
   explicit Sharing(DecisionContext& context) : can_share_(context.in.settings.shared_devices) {}
 
-  std::optional<Rejection> ask(const Offer& offer) override {
+  std::optional<Rejection> ask(const EntryCandidate& offer) override {
     if (offer.is_exclusive || can_share_) return std::nullopt;
     return Rejection{Outcome::kNoSharing};
   }

@@ -12,7 +12,7 @@ bool has_vf_settings(const Inputs& in, const hotplug::HostDevice& device) {
 
 }  // namespace
 
-bool can_be_queried(const Inputs& in, const hotplug::PciAddress& pf) {
+bool is_queryable(const Inputs& in, const hotplug::PciAddress& pf) {
   const hotplug::HostDevice* device = in.inventory->find(pf.text());
   return device == nullptr || device->netdev || hotplug::is_netdev_elsewhere(*device);
 }
@@ -22,7 +22,7 @@ ConditionSet queried_conditions(const Inputs& in, const hotplug::HostDevice& dev
   const bool depends_on_vf_settings =
       has(demand.require, Condition::kNodeState) && in.node_state.by_vf_settings.contains(device.pf->text());
   const ConditionSet asked = demand.conditions() & conditions_of_pfs(depends_on_vf_settings);
-  if (asked.none() || has_vf_settings(in, device) || can_be_queried(in, *device.pf)) return asked;
+  if (asked.none() || has_vf_settings(in, device) || is_queryable(in, *device.pf)) return asked;
   return {};
 }
 

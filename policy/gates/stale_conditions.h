@@ -16,7 +16,7 @@ inline constexpr Millis kRecentQuery{2'000};
 
 /// Returns true if the PF has, or may have, an interface to query. Also true for a PF that is not in the
 /// inventory: it may appear.
-bool can_be_queried(const Inputs& in, const hotplug::PciAddress& pf);
+bool is_queryable(const Inputs& in, const hotplug::PciAddress& pf);
 /// Returns the required conditions that need a query of the device's PF. Empty if no condition needs one, if
 /// the PF cannot be queried and no condition depends on it, or if every known value counts
 /// (Inputs::query_times is nullopt).

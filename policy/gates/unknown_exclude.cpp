@@ -18,7 +18,7 @@ class UnknownExclude final : public Gate {
 
   explicit UnknownExclude(DecisionContext& context) : now_(context) {}
 
-  std::optional<Rejection> ask(const Offer& offer) override {
+  std::optional<Rejection> ask(const EntryCandidate& offer) override {
     if (now_.unreadable_exclude < 0) return std::nullopt;
     const Published& published = now_.in.published;
     const auto& entries = offer.kind == PolicyType::kSriov ? published.sriov : published.exposure;

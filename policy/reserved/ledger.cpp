@@ -373,7 +373,7 @@ std::map<std::string, std::set<std::string>> Ledger::known_claims() const {
 
 // ---- reads of one claim
 
-std::optional<Ledger::Question> Ledger::question(const PoolKey& key, const Entry& entry) const {
+std::optional<Ledger::ClaimQuery> Ledger::question(const PoolKey& key, const Entry& entry) const {
   const Holding& holding = entry.holding;
   if (!entry.gone_since || !holding.is_exclusive || is_unknown(holding)) return std::nullopt;
   const Preparation* now = here(key, holding.entry);
@@ -381,17 +381,17 @@ std::optional<Ledger::Question> Ledger::question(const PoolKey& key, const Entry
   if (now == nullptr) {
     if (!is_sole(entry)) return std::nullopt;
     const Holder& holder = *entry.holder;
-    return Question{key,  holding.entry,     holder.uid, holder.claim.claim_namespace, holder.claim.name,
-                    true, entry.holder->seen};
+    return ClaimQuery{key,  holding.entry,     holder.uid, holder.claim.claim_namespace, holder.claim.name,
+                      true, entry.holder->seen};
   }
   if (now->is_share || now->claims.size() != 1) return std::nullopt;
   const auto& [uid, claim] = *now->claims.begin();
   if (claim.name.empty() || (is_sole(entry) && entry.holder->uid == uid)) return std::nullopt;
-  return Question{key, holding.entry, uid, claim.claim_namespace, claim.name, false, from};
+  return ClaimQuery{key, holding.entry, uid, claim.claim_namespace, claim.name, false, from};
 }
 
-std::vector<Ledger::Question> Ledger::questions() const {
-  std::vector<Question> out;
+std::vector<Ledger::ClaimQuery> Ledger::questions() const {
+  std::vector<ClaimQuery> out;
   for (const auto& [key, pool] : pools_) {
     if (key.first == names_.sriov_driver && !has_exposures_) continue;
     for (const auto& [name, entry] : pool.entries)

@@ -176,18 +176,18 @@ class Ledger {
 
   /// A claim to be read: while it has a withdrawn exclusive entry, to confirm that; after the unprepare, to
   /// show that it no longer has it.
-  struct Question {
+  struct ClaimQuery {
     PoolKey pool;
     std::string entry;
     std::string claim, claim_namespace, claim_name;
     bool is_taken_back = false;
     TimePoint from;  // earliest start of a useful read
-    bool operator<(const Question& other) const { return key() < other.key(); }
+    bool operator<(const ClaimQuery& other) const { return key() < other.key(); }
     std::tuple<PoolKey, std::string, std::string, bool> key() const {
       return {pool, entry, claim, is_taken_back};
     }
   };
-  std::vector<Question> questions() const;
+  std::vector<ClaimQuery> questions() const;
 
   /// Set if a list of all claims could release something: reserved entries, except those of prepared claims,
   /// or a pool that is reserved as a whole and that a policy needs.
@@ -241,7 +241,7 @@ class Ledger {
   }
   const Preparation* here(const PoolKey& key, const std::string& entry) const;
   // nullopt: a read of one claim cannot release it.
-  std::optional<Question> question(const PoolKey& key, const Entry& entry) const;
+  std::optional<ClaimQuery> question(const PoolKey& key, const Entry& entry) const;
   bool is_ours(const std::string& driver) const {
     return driver == names_.sriov_driver || driver == names_.exposure_driver;
   }

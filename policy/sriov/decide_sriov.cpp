@@ -66,14 +66,15 @@ class SriovDecision {
     const std::string name = function_name(*vf.pci);
     const SriovPolicy& policy = in_.policies->sriov[static_cast<size_t>(verdict.policy)];
     const Draft* draft = nullptr;
-    const Offer offer{.kind = PolicyType::kSriov,
-                      .device = vf,
-                      .entry = name,
-                      .pool = pool_.name,
-                      .is_exclusive = true,
-                      .host_use = policy.host_use,
-                      .draft = [&]() -> const Draft& { return *(draft = &entries_.of(vf, name, verdict)); },
-                      .demand = demand_of(policy.readiness, in_.settings.readiness)};
+    const EntryCandidate offer{
+        .kind = PolicyType::kSriov,
+        .device = vf,
+        .entry = name,
+        .pool = pool_.name,
+        .is_exclusive = true,
+        .host_use = policy.host_use,
+        .draft = [&]() -> const Draft& { return *(draft = &entries_.of(vf, name, verdict)); },
+        .demand = demand_of(policy.readiness, in_.settings.readiness)};
     require_pf_query(now_, vf, offer.demand);
     if (auto no = gates_.ask(offer)) {
       hold_back(vf, name, std::move(*no), verdict);

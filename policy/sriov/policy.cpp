@@ -198,7 +198,7 @@ std::string_view name_of(FilterField field) { return kFilterFields[static_cast<i
 
 std::string text_of(const SriovPolicy::Id& id) { return id.namespace_ + "/" + id.name; }
 
-bool says_the_same(const SriovPolicy& a, const SriovPolicy& b) {
+bool has_same_content(const SriovPolicy& a, const SriovPolicy& b) {
   const auto is_one_config = [](const ResourceConfig& x, const ResourceConfig& y) {
     return x.problems.empty() == y.problems.empty() && x.resource_name == y.resource_name &&
            x.attributes_selector == y.attributes_selector && x.filters == y.filters;

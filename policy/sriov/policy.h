@@ -109,7 +109,7 @@ struct SriovPolicy {
 std::string text_of(const SriovPolicy::Id& id);  // "namespace/name"
 /// Returns true if both are the same object with the same spec. Ignores generation, last writer, line
 /// numbers, and the problems of an invalid config.
-bool says_the_same(const SriovPolicy& a, const SriovPolicy& b);
+bool has_same_content(const SriovPolicy& a, const SriovPolicy& b);
 
 /// Attributes that an administrator sets for VFs of configs whose selector matches the object's labels. A
 /// policy uses objects of its own namespace only.

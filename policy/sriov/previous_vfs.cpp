@@ -48,7 +48,7 @@ size_t PreviousVfs::count_same() const {
   size_t same = 0;
   while (same < asked_.size() && same < before.size()) {
     const Shared<SriovPolicy>& now = in_.policies->sriov[static_cast<size_t>(asked_[same])];
-    if (!is_same(now, before[same]) && !says_the_same(now, before[same])) break;
+    if (!is_same(now, before[same]) && !has_same_content(now, before[same])) break;
     ++same;
   }
   return same;

@@ -68,7 +68,7 @@ Result<std::unique_ptr<Listener>> listen_unix(Loop& loop, const std::string& pat
                                               const ListenOptions& options, OnAccept on_accept);
 
 /// Removes an existing socket like listen_unix(), with the same errors. For sockets of earlier processes
-/// beside an own path (kubelet/sockets.cpp, daemon/status/door.cpp).
+/// beside an own path (kubelet/sockets.cpp, daemon/status/listeners.cpp).
 Result<Unit> remove_unanswered(const std::string& path);
 
 }  // namespace sliced::reactor::net

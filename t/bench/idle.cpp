@@ -17,10 +17,10 @@ int main(int argc, char** argv) {
       config::load(config::Program::kNode, {argv + 1, argv + argc}, config::process_inputs());
   auto process = daemon::Process::open(loaded.options);
   if (!loaded.problems.empty() || !process)
-    return daemon::complain("idle: wants the options of sliced run"), 1;
-  kube::CallPtr call =
-      (*process)->cluster->server_info([](kube::ServerInfo info) { daemon::print(info.git_version + "\n"); },
-                                       [](const kube::Failure& failure) { daemon::complain(failure.what); });
+    return daemon::print_error("idle: wants the options of sliced run"), 1;
+  kube::CallPtr call = (*process)->cluster->server_info(
+      [](kube::ServerInfo info) { daemon::print(info.git_version + "\n"); },
+      [](const kube::Failure& failure) { daemon::print_error(failure.what); });
   auto stop = reactor::Signal::open((*process)->loop, SIGTERM, [&] { (*process)->loop.stop(); });
   (*process)->run();
   return 0;

@@ -35,13 +35,13 @@ void try_configs(const std::vector<migrate::Config>& configs, bool are_operators
   static const hotplug::InventoryPtr host = a_host();
   const kube::NodeView node{"n1", {{"zone", "a"}}};
   const auto asked = are_operators ? std::vector{operators_config(configs, node)} : configs;
-  for (const migrate::Compared& row : compare(by_plugin(asked, node), objects, host, node, {}))
+  for (const migrate::ComparedDevice& row : compare(by_plugin(asked, node), objects, host, node, {}))
     fuzz::must(row.is_same() || !row.why.empty(), "what differs says why", row.device);
 }
 
 struct Sources {
   std::vector<migrate::Config> plugin, node_policies;
-  std::vector<migrate::Made> dra;
+  std::vector<migrate::ConvertedObject> dra;
   migrate::OperatorFacts facts;
 };
 

@@ -44,15 +44,16 @@ void look_at_texts(const reports::NodeReport& report) {
 
 // Of two nodes that say the same.
 void sum_up(const reports::NodeReport& report) {
-  aggregate::SharedWords shared;
-  const auto words = std::make_shared<const aggregate::NodeWords>(aggregate::words_of(report, shared));
-  const aggregate::NodesWords nodes = {{"a", words}, {"b", words}};
-  aggregate::Summing sum(shared);
+  aggregate::SharedReportValues shared;
+  const auto words =
+      std::make_shared<const aggregate::NodePolicyReports>(aggregate::policy_reports_of(report, shared));
+  const aggregate::PolicyReportsByNode nodes = {{"a", words}, {"b", words}};
+  aggregate::FleetSum sum(shared);
   while (!sum.step(nodes, 1)) {
   }
-  for (const aggregate::PolicyWord& one : *words) {
+  for (const aggregate::NodePolicyReport& one : *words) {
     const reports::PolicyRef& policy = *one.policy;
-    const aggregate::FleetWord& word = sum.of(policy);
+    const aggregate::PolicyTotals& word = sum.of(policy);
     fuzz::must(word.selected == 2, "a node is counted once", policy.name);
     fuzz::must(word.matched >= 0 && word.offered >= 0 && word.conflicts >= 0 && word.overruled >= 0,
                "sums are no less than nothing");

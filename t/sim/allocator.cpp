@@ -163,8 +163,8 @@ std::string why_not_given(const SlicedPool& pool, const SlicedEntry& entry, cons
   for (const auto& [set, counters] : tokens_left(pool, allocated))
     for (const auto& [counter, left] : counters) {
       const auto takes = entry.consumes.find(set);
-      const bool is_taken = takes != entry.consumes.end() && takes->second.contains(counter);
-      const int64_t wanted = is_taken ? takes->second.at(counter) : 0;
+      const bool is_in_use = takes != entry.consumes.end() && takes->second.contains(counter);
+      const int64_t wanted = is_in_use ? takes->second.at(counter) : 0;
       if (wanted > left)
         return counter + " has " + std::to_string(left) + " of " + std::to_string(wanted) + " tokens";
     }

@@ -86,9 +86,9 @@ void World::judge_unknown(const policy::Decision& decision) {
                   "offers " + entry + ", which a policy that comes before may have for something else");
     ++seen["a VF stays by a policy that may have it"];
   }
-  const bool is_put_off = decision.awaits_pod_claims && daemon->offer_of(kDriver).is_put_off();
+  const bool is_deferred = decision.awaits_pod_claims && daemon->offer_of(kDriver).is_deferred();
   decided_of_sriov_.clear();
-  if (!is_put_off) decided_of_sriov_ = std::move(now);
+  if (!is_deferred) decided_of_sriov_ = std::move(now);
   policies_decided_ = in.policies;
   labels_decided_ = in.node.labels;
 }

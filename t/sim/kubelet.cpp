@@ -75,7 +75,7 @@ void Kubelet::begin(std::function<void()> ready) {
   preparer_ = std::make_unique<kubelet::ClaimPreparer>(
       kubelet::PreparerPorts{world_.sim_cluster, world_.sim_scheduler, world_.sim_executor, world_.log,
                              std::make_shared<fake::FakeHost>(node_), interfaces_.get()},
-      kubelet::ClaimPreparer::Knowledge{
+      kubelet::ClaimPreparer::DaemonState{
           .waits_for =
               [&daemon] { return std::string(daemon->decision() == nullptr ? "nothing is decided" : ""); },
           .find = find,
@@ -84,9 +84,9 @@ void Kubelet::begin(std::function<void()> ready) {
       kubelet::ClaimPreparer::Handlers{
           .on_prepared = [&daemon](const policy::Prepared& one) { daemon->take(one); },
           .on_unprepared = [&daemon](const policy::Unprepared& one) { daemon->take(one); },
-          .on_held = [&daemon](const std::string& by,
-                               const hotplug::HostDevice& facts) { daemon->hold(by, facts); },
-          .on_let_go = [&daemon](const std::string& by) { daemon->let_go(by); },
+          .on_pinned = [&daemon](const std::string& by,
+                                 const hotplug::HostDevice& facts) { daemon->hold(by, facts); },
+          .on_unpinned = [&daemon](const std::string& by) { daemon->let_go(by); },
           .on_not_returned = [&daemon](auto all) { daemon->withhold(std::move(all)); }},
       kubelet::ClaimPreparer::Settings{
           .files = {.drivers = {World::kDriver, kExposureDriver}, .device_info_directory = "/dp"},
@@ -221,11 +221,11 @@ void Kubelet::start_pod_of(const std::string& entry) {
   pod.name = "pod-" + number, pod.uid = "pod-uid-" + number;
   pod.claim = "claim-" + number, pod.claim_uid = "claim-uid-" + number;
   pod.entry = entry;
-  const bool is_taken =
+  const bool is_in_use =
       std::ranges::any_of(pods_, [&](const auto& one) { return one.second.entry == pod.entry; });
   // Seldom is a device given away twice.
-  if (is_taken && dice_.chance(0.8)) return;
-  if (is_taken) ++world_.seen["a device given away twice"];
+  if (is_in_use && dice_.chance(0.8)) return;
+  if (is_in_use) ++world_.seen["a device given away twice"];
   pod.pci = address_of(pod.entry);
   pod.is_vfio = dice_.chance(0.4);
   pod.is_native = !pod.is_vfio && dice_.chance(0.7);

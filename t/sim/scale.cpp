@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <set>
 
-#include "daemon/node_reports.h"
+#include "daemon/node_report_builder.h"
 #include "daemon/reports/node_lease.h"
 #include "kube/objects/api_time.h"
 #include "kube/objects/kinds.h"
@@ -244,7 +244,7 @@ class Fleet {
   void report() {
     cluster.install(kube::kNodeDeviceReports);
     for (auto& node : nodes) {
-      node->reports = std::make_unique<daemon::NodeReports>(daemon::NodeReports::Surroundings{
+      node->reports = std::make_unique<daemon::NodeReportBuilder>(daemon::NodeReportBuilder::Dependencies{
           .ports = {cluster, scheduler, log, [dice = &node->dice] { return dice->real(); }},
           .executor = executor,
           .daemon = *node->daemon,
@@ -285,7 +285,7 @@ class Fleet {
     Dice dice{0};
     std::string name;
     std::unique_ptr<sliced::daemon::Daemon> daemon;
-    std::unique_ptr<daemon::NodeReports> reports;
+    std::unique_ptr<daemon::NodeReportBuilder> reports;
     std::unique_ptr<reports::NodeLeaseWriter> lease;
     std::optional<sliced::daemon::Subscription> subscription;
   };

@@ -455,7 +455,7 @@ void World::judge_kept(const policy::Decision& decision) {
   for (const char* driver : {kDriver, kExposureDriver}) {
     const daemon::PoolPublisher& offer = daemon->offer_of(driver);
     const publishers::Publisher& publisher = offer.publisher();
-    if (decision.awaits_pod_claims && offer.is_put_off()) continue;  // it is not published yet
+    if (decision.awaits_pod_claims && offer.is_deferred()) continue;  // it is not published yet
     for (const policy::DesiredPool& pool : publisher.desired()) {
       const auto& pools = anew.pools.at(pool.driver);
       const auto at =
@@ -472,7 +472,7 @@ void World::judge_verdicts(const policy::Decision& decision) {
   const daemon::PoolPublisher& offer = daemon->offer_of(kDriver);
   const publishers::Publisher& publisher = offer.publisher();
   if (!publisher.has_desired()) return;
-  if (decision.awaits_pod_claims && offer.is_put_off()) return;  // it is not published yet
+  if (decision.awaits_pod_claims && offer.is_deferred()) return;  // it is not published yet
   std::set<std::string> desired, offered;
   for (const auto& pool : publisher.desired())
     for (const kube::Device& entry : pool.devices) desired.insert(entry.name);

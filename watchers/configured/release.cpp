@@ -6,7 +6,7 @@
 #include "kube/objects/kinds.h"
 #include "kube/objects/object_meta.h"
 #include "reactor/base/text.h"
-#include "watchers/configured/pod_sign.h"
+#include "watchers/configured/pod_signal.h"
 
 namespace sliced::configured {
 namespace {

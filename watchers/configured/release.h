@@ -1,5 +1,5 @@
 #pragma once
-// The counterpart of pod_sign.h: releases the waiting pods of a node. Runs once; repeating it has no effect
+// The counterpart of pod_signal.h: releases the waiting pods of a node. Runs once; repeating it has no effect
 // if no pod waits.
 #include <cstdint>
 #include <deque>

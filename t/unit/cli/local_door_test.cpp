@@ -1,9 +1,9 @@
-#include "cli/local_door.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
+
+#include "cli/status_sockets.h"
 
 namespace sliced::cli {
 namespace local_door_test {

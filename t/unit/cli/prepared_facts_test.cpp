@@ -16,7 +16,7 @@
 #include "cli/recorded_process.h"
 #include "daemon/host_process.h"
 #include "daemon/prepared_page.h"
-#include "daemon/status/door.h"
+#include "daemon/status/listeners.h"
 #include "daemon/status/pages.h"
 #include "kubelet/checkpoint.h"
 #include "kubelet/original_mac.h"
@@ -105,8 +105,9 @@ class Daemon {
     thread_ = std::thread([this, directory, page = std::move(page)] {
       reactor::Loop loop;
       fake::MemoryLog log;
-      status::Door door({loop, log, [] { return int64_t{0}; }}, {directory, "", {}},
-                        status::serve_pages({{"/prepared", [&](std::string_view) { return page(); }}}));
+      status::StatusListeners door(
+          {loop, log, [] { return int64_t{0}; }}, {directory, "", {}},
+          status::serve_pages({{"/prepared", [&](std::string_view) { return page(); }}}));
       is_open_ = !door.socket().empty();
       while (!ends_) loop.turn(Millis{10});
     });

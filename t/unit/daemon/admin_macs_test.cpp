@@ -23,7 +23,7 @@ struct AdminMacsTest : testing::Test, fixture::DaemonWorld {
     set_missing_mac = [this](const policy::MissingMac& what) -> Result<policy::MacOutcome> {
       told.push_back(what.index);
       if (refused) return *refused;
-      if (outcome != policy::MacOutcome::kNotSo) configs[what.index].mac = what.mac;
+      if (outcome != policy::MacOutcome::kFactsChanged) configs[what.index].mac = what.mac;
       return outcome;
     };
     options.configure = {"admin-mac"};
@@ -191,7 +191,7 @@ TEST_F(AdminMacsTest, LogsARefusalOfTheDriverOnceAndDoesNotRetry) {
 }
 
 TEST_F(AdminMacsTest, RetriesAnAddressThatWasNotDueAfterAChange) {
-  outcome = policy::MacOutcome::kNotSo;
+  outcome = policy::MacOutcome::kFactsChanged;
   ask_by_policy();
   start();
   run(15s);

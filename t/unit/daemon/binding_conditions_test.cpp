@@ -13,7 +13,7 @@ namespace sliced::daemon {
 namespace binding_conditions_test {
 namespace {
 
-using Is = DeviceWord::Is;
+using Is = BindingReadiness::Is;
 using kube::Json;
 
 const char* const kAllocated =
@@ -56,20 +56,20 @@ struct BindingConditionsTest : testing::Test {
   fake::FakeScheduler scheduler;
   fake::FakeCluster cluster{scheduler};
   fake::MemoryLog log;
-  std::optional<DeviceWord> word = DeviceWord{};
+  std::optional<BindingReadiness> word = BindingReadiness{};
   bool is_prepared = false;
   size_t seen = 0;
   BindingConditions conditions{
       {.ports = {cluster, scheduler, log, [] { return 0.0; }},
        .drivers = {"d.example", "e.example"},
-       .judge = [this](const AllocatedDevice&) { return word; },
+       .judge = [this](const BindingDevice&) { return word; },
        .is_prepared = [this](const std::string&, const std::string&) { return is_prepared; }}};
 };
 
 using List = std::vector<std::string>;
 
 TEST_F(BindingConditionsTest, HoldsAPodUntilItsDeviceIsReady) {
-  word = DeviceWord{Is::kWaiting, "carrier: down"};
+  word = BindingReadiness{Is::kWaiting, "carrier: down"};
   conditions.start();
   scheduler.advance(Millis{2'000});
   put(kAllocated);
@@ -87,7 +87,7 @@ TEST_F(BindingConditionsTest, IgnoresForeignDevicesAndPreparedClaims) {
   word.reset();
   put(kAllocated);
   EXPECT_EQ(said(), List{}) << "another node's, or nothing is known yet";
-  word = DeviceWord{};
+  word = BindingReadiness{};
   is_prepared = true;
   conditions.look();
   EXPECT_EQ(said(), List{}) << "its pod is bound";
@@ -116,11 +116,11 @@ TEST_F(BindingConditionsTest, RetriesAndReportsAFailureOnce) {
 // Red when the time of a transition changes without one, or when an unchanged condition is written again.
 TEST(WithConditions, ChangesOnlyDifferingConditions) {
   const std::set<std::string> drivers{"d.example"};
-  const AllocatedClaim claim = decode_allocated(*kube::decode_json(kAllocated), drivers);
+  const BindingClaim claim = decode_binding_claim(*kube::decode_json(kAllocated), drivers);
   ASSERT_EQ(claim.devices.size(), 1u) << "one is another driver's, one has no conditions";
   EXPECT_EQ(claim.devices[0].device, "0000-03-00-2");
-  const auto judge = [](DeviceWord word) {
-    return [word](const AllocatedDevice&) -> std::optional<DeviceWord> { return word; };
+  const auto judge = [](BindingReadiness word) {
+    return [word](const BindingDevice&) -> std::optional<BindingReadiness> { return word; };
   };
   const auto waits = with_conditions(claim, "d.example", judge({Is::kWaiting, "a"}), kStarted);
   ASSERT_TRUE(waits);
@@ -142,7 +142,7 @@ TEST(WithConditions, ChangesOnlyDifferingConditions) {
   Json status = *stored.find("status");
   status.set("devices", *kube::decode_json(encode_conditions(*lost))->find({"status", "devices"}));
   stored.set("status", std::move(status));
-  EXPECT_EQ(decode_allocated(stored, drivers).devices, lost->devices);
+  EXPECT_EQ(decode_binding_claim(stored, drivers).devices, lost->devices);
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ struct ClusterSourcesTest : testing::Test, ClusterEvents {
   }
   bool keeps_missing(const kube::Resource&, const std::vector<watchers::ObjectId>&) override { return false; }
   void on_sync_state() override {}
-  void on_reach(const Reach::Change&) override {}
+  void on_connectivity_change(const Connectivity::Change&) override {}
 
   fake::FakeScheduler scheduler;
   fake::FakeCluster cluster{scheduler};
@@ -68,7 +68,7 @@ TEST_F(ClusterSourcesTest, ReportsEachInitialSyncToItsConsumers) {
   std::sort(heard.begin(), heard.end());
   EXPECT_EQ(heard, (Texts{"DeviceAttributes", "DeviceExposurePolicy", "SriovResourcePolicy", "node",
                           "slices 0", "slices 1"}));
-  EXPECT_EQ(sources->silent(), Texts());
+  EXPECT_EQ(sources->unsynced_sources(), Texts());
   EXPECT_TRUE(sources->has_node_synced() && sources->may_write());
 }
 
@@ -84,12 +84,12 @@ TEST_F(ClusterSourcesTest, NamesMissingSourcesWithReasonsAndSlicesLast) {
   cluster.deny("resourceslices");
   cluster.deny("sriovresourcepolicies");
   start();
-  const Texts silent = sources->silent();
-  ASSERT_EQ(silent.size(), 3u);
-  EXPECT_NE(silent[0].find("denied"), std::string::npos) << silent[0];
-  EXPECT_TRUE(silent[1].starts_with("own slices: ")) << silent[1];
-  EXPECT_TRUE(silent[2].starts_with("own exposure slices: ")) << silent[2];
-  EXPECT_EQ(sources->missing(), silent) << "one look is enough to know what is not allowed";
+  const Texts unsynced_sources = sources->unsynced_sources();
+  ASSERT_EQ(unsynced_sources.size(), 3u);
+  EXPECT_NE(unsynced_sources[0].find("denied"), std::string::npos) << unsynced_sources[0];
+  EXPECT_TRUE(unsynced_sources[1].starts_with("own slices: ")) << unsynced_sources[1];
+  EXPECT_TRUE(unsynced_sources[2].starts_with("own exposure slices: ")) << unsynced_sources[2];
+  EXPECT_EQ(sources->missing(), unsynced_sources) << "one look is enough to know what is not allowed";
 }
 
 TEST_F(ClusterSourcesTest, ReportsAMissingKindAsAbsent) {

@@ -88,7 +88,7 @@ TEST_P(HeldTest, AnInterfaceThatDoesNotReturnLosesItsPinnedFacts) {
   bind();
   run(1min);
   daemon->let_go(kBy);
-  run(HeldHost::kReturnMax - 1s);
+  run(PinnedHost::kReturnMax - 1s);
   EXPECT_EQ(offered().size(), all);
   run(1min);
   EXPECT_EQ(daemon->inventory()->find(kVf)->driver, "vfio-pci");

@@ -23,8 +23,8 @@ struct InputsTest : testing::Test {
         {{"", "node-a"}, "uid", "1", watchers::NodeFacts{"node-a", "uid", {{"zone", "a"}}}}});
   }
   Decider::InputsPtr gather() {
-    return make_snapshot(
-        {state, options, inventory, abilities, charges, settling, offers, scheduler.now(), nullptr});
+    return make_snapshot({state, options, inventory, server_features, reservations, settling, offers,
+                          scheduler.now(), nullptr});
   }
   void expose() {
     policy::ExposurePolicy one;
@@ -44,7 +44,7 @@ struct InputsTest : testing::Test {
     for (const std::string& name : names) slice.devices.push_back(kube::Device{.name = name});
     const PoolPublisher::Item item{{"", slice.meta.name}, "uid", "7", slice};
     offers[which].apply(Relisted<PoolPublisher::Item>{{item}, "start"});
-    charges.learn(slice);
+    reservations.learn(slice);
   }
 
   config::Options options;
@@ -54,13 +54,13 @@ struct InputsTest : testing::Test {
   fake::MemoryLog log;
   State state{.node = OwnNode(log, options)};
   kube::ClusterPorts ports{cluster, scheduler, log, [] { return 0.5; }};
-  publishers::ServerFeatures abilities{ports, "dra.networking", "node-a", "", [] {}};
-  publishers::Reservations charges{ports,
-                                   {.sriov_driver = options.sriov_driver_name,
-                                    .exposure_driver = options.exposure_driver_name,
-                                    .node = "node-a"},
-                                   [] {}};
-  Settling settling{scheduler, 100ms, 250ms, [] {}};
+  publishers::ServerFeatures server_features{ports, "dra.networking", "node-a", "", [] {}};
+  publishers::Reservations reservations{ports,
+                                        {.sriov_driver = options.sriov_driver_name,
+                                         .exposure_driver = options.exposure_driver_name,
+                                         .node = "node-a"},
+                                        [] {}};
+  QuietWindows settling{scheduler, 100ms, 250ms, [] {}};
   IgnoredPoolEvents events;
   PoolPublishers offers{PoolPublisher{ports, options.sriov_driver_name, events},
                         PoolPublisher{ports, options.exposure_driver_name, events}};

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/status_door.h"
+#include "daemon/status_server.h"
 #include "t/fixture/daemon_world.h"
 #include "t/unit/http/server_world.h"
 
@@ -12,7 +12,7 @@ namespace live_page_test {
 using namespace std::chrono_literals;
 
 // A node whose page a browser has open.
-struct LivePageTest : testing::Test, fixture::DaemonWorld, private ShownState {
+struct LivePageTest : testing::Test, fixture::DaemonWorld, private PageSource {
   LivePageTest() {
     make_pf(4);
     put_policy("p", "{configs: [{resourceFilters: [{pfNames: ['ens1f0#0-1']}]}]}");
@@ -34,7 +34,7 @@ struct LivePageTest : testing::Test, fixture::DaemonWorld, private ShownState {
       web.pass(300ms);
     }
   }
-  // ShownState
+  // PageSource
   std::optional<VerdictSnapshot> verdicts() const override {
     if (daemon->decision() == nullptr) return std::nullopt;
     return snapshot_of(*daemon);

@@ -60,13 +60,13 @@ TEST(NodeEvents, WithdrawnInUseNamesPolicyWithGenerationClaimAndPod) {
     std::ranges::replace_if(out, [](char c) { return c == ':' || c == '.'; }, '-');
     return out;
   };
-  const AllocatedDevices allocated = {{vf(0), {"ns/c", {"a"}}},
-                                      {vf(2), {"ns/d", {"a"}}},
-                                      {vf(3), {}},
-                                      {vf(4), {"ns/g", {"a", "b", "c", "d"}}},
-                                      {vf(5), {"ns/h", {}}},
-                                      {"br9", {"ns/e", {"x"}}},
-                                      {"", {"ns/f", {}}}};
+  const ClaimsByDevice allocated = {{vf(0), {"ns/c", {"a"}}},
+                                    {vf(2), {"ns/d", {"a"}}},
+                                    {vf(3), {}},
+                                    {vf(4), {"ns/g", {"a", "b", "c", "d"}}},
+                                    {vf(5), {"ns/h", {}}},
+                                    {"br9", {"ns/e", {"x"}}},
+                                    {"", {"ns/f", {}}}};
   const auto found =
       withdrawn_in_use(decided(host, "{pfNames: ['ens1f0#0-1']}"), allocated,
                        {past(Kind::kOffered, entry(2) + "-passthrough", "DeviceExposurePolicy gone"),

@@ -70,10 +70,10 @@ TEST_F(PlanTest, ContainsPools) {
 
 TEST_F(PlanTest, PostponesPoolsUntilPodsAreReadIfSlicesAreMissing) {
   decision.awaits_pod_claims = true;
-  EXPECT_FALSE(plan().pools[kSriov].is_put_off) << "no pods are being read";
+  EXPECT_FALSE(plan().pools[kSriov].is_deferred) << "no pods are being read";
   are_pods_being_read = true;
-  EXPECT_TRUE(plan().pools[kSriov].is_put_off);
-  EXPECT_FALSE(plan().pools[kExposure].is_put_off);
+  EXPECT_TRUE(plan().pools[kSriov].is_deferred);
+  EXPECT_FALSE(plan().pools[kExposure].is_deferred);
   EXPECT_TRUE(plan().awaits_claims);
 }
 

@@ -142,7 +142,7 @@ TEST_F(PolicyBookTest, KeepsAnExcludeThatIsReceivedAgain) {
   policy::SelectorResults answers;
   answers.programs = std::make_shared<policy::SelectorProgramsPtr::element_type>();
   decision.selectors = std::make_shared<const policy::SelectorResults>(answers);
-  const Known known{&decision};
+  const PolicyEventContext known{&decision};
   EXPECT_TRUE(book.apply(Changed<Item<ExposurePolicy>>{exclude}, known).has_changed);
   EXPECT_FALSE(book.apply(Changed<Item<ExposurePolicy>>{exclude}, known).has_changed);
   EXPECT_FALSE(book.apply(Relisted<Item<ExposurePolicy>>{{exclude}, ""}, known).has_changed);
@@ -179,7 +179,8 @@ TEST_F(PolicyBookTest, KeepsTheLastValidVersionOfAnExclude) {
     return decision;
   };
   const policy::Decision asked = decision_with({{"nope", {}}}), other = decision_with({});
-  for (const Known& known : {Known{}, Known{&other}, Known{&asked}}) {
+  for (const PolicyEventContext& known :
+       {PolicyEventContext{}, PolicyEventContext{&other}, PolicyEventContext{&asked}}) {
     book.apply(Changed<Item<ExposurePolicy>>{exclude}, known);
     book.apply(Changed<Item<ExposurePolicy>>{broken("", "a")}, known);
     const bool is_understood = known.decision != &asked;
@@ -214,7 +215,7 @@ TEST_F(PolicyBookTest, KeepsAnOmittedExcludeThroughOneList) {
   inputs->policies = book.set();
   policy::Decision decision;
   decision.inputs = inputs;
-  const Known known{&decision};
+  const PolicyEventContext known{&decision};
   EXPECT_TRUE(book.keeps_missing(kind, {{"", "b"}}, known));
   EXPECT_FALSE(book.keeps_missing(kind, {{"", "b"}}, {})) << "nothing stands on it before the first decision";
 }

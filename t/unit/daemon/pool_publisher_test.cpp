@@ -103,15 +103,15 @@ TEST_F(PoolPublisherTest, WritesNoPostponedPoolUntilAnEntryIsDesired) {
   offer.apply(Relisted<PoolPublisher::Item>{{}, "start"});
   offer.publisher().permit(true);
   offer.set_desired({pool(devices(0, 2))}, kNode);
-  offer.put_off();
+  offer.defer();
   scheduler.advance(1s);
   EXPECT_EQ(writes(), 0u);
-  EXPECT_TRUE(offer.is_put_off());
+  EXPECT_TRUE(offer.is_deferred());
   EXPECT_EQ(offer.desired_last().size(), 1u) << "what was desired before";
   offer.set_desired({pool(devices(0, 3))}, kNode);
   scheduler.advance(1s);
   EXPECT_EQ(writes(), 1u);
-  EXPECT_FALSE(offer.is_put_off());
+  EXPECT_FALSE(offer.is_deferred());
 }
 
 TEST_F(PoolPublisherTest, ReportsGainedLostAndChangedEntries) {

@@ -122,7 +122,7 @@ TEST(Process, ReportsLostLinesUnderTheProgramsName) {
 // Red when the name of an object controls the terminal of a user.
 TEST(Complain, EscapesForeignText) {
   testing::internal::CaptureStderr();
-  complain("policy \x1b[2J: \"x\"\n  ^\xff");
+  print_error("policy \x1b[2J: \"x\"\n  ^\xff");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "sliced: policy \\x1b[2J: \"x\"\n  ^\\xff\n");
 }
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "daemon/status/verdict_table.h"
-#include "daemon/status_door.h"
+#include "daemon/status_server.h"
 #include "kube/objects/list.h"
 #include "t/fixture/daemon_world.h"
 #include "t/fixture/golden.h"

@@ -234,7 +234,7 @@ TEST(BindOrders, RoundTrip) {
   ASSERT_TRUE(order);
   EXPECT_EQ(order->what, Binding::kRestore);
   EXPECT_EQ(order->devices, kTwo);
-  EXPECT_EQ(decode_order(arguments_of(Binding::kTakeAgain, kTwo))->what, Binding::kTakeAgain);
+  EXPECT_EQ(decode_order(arguments_of(Binding::kRebind, kTwo))->what, Binding::kRebind);
   // A machine's address goes to the VF with the binding, and the original one comes back with it.
   PreparedDevice machine{.pci = "0000:03:00.2",
                          .vfio = VfioBinding{"igbvf", "", std::string(kNoMac)},
@@ -256,7 +256,7 @@ TEST(BindOrders, RoundTrip) {
   // One that no interface can be given is left to the driver, and keeps no function from being bound or restored.
   for (const char* mac : {"00:00:10:49:fe:80:00:00:00:00:00:00:00:11:22:33:44:55:66:77", "00:00:00:00:00:00",
                           "01:00:5e:00:00:01", "00:11:22:33:44:55:66:77", "x=y"})
-    for (const Binding what : {Binding::kBind, Binding::kRestore, Binding::kTakeAgain}) {
+    for (const Binding what : {Binding::kBind, Binding::kRestore, Binding::kRebind}) {
       chosen.held->netdev->mac = mac;
       const auto read = decode_order(arguments_of(what, {machine, chosen}));
       ASSERT_TRUE(read) << mac << ": " << read.error().what;

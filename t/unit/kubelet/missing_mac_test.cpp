@@ -74,7 +74,7 @@ TEST(MissingMac, WritesNothingThatIsOutdated) {
   for (const auto& row : rows) {
     World changed;
     row.change(changed);
-    EXPECT_EQ(changed.set().value(), policy::MacOutcome::kNotSo) << row.why;
+    EXPECT_EQ(changed.set().value(), policy::MacOutcome::kFactsChanged) << row.why;
     EXPECT_TRUE(changed.written.empty()) << row.why;
   }
 }

@@ -500,7 +500,7 @@ TEST(NativeNetworkTest, MergesSeveralConfigurationsByField) {
 
 TEST(NativeNetworkTest, NetworkDefinitionAndVfioAreExclusive) {
   const Json empty{Json::Object{}};
-  EXPECT_TRUE(merged({config({{"network", empty}})})->wants_interface());
+  EXPECT_TRUE(merged({config({{"network", empty}})})->requires_interface());
   EXPECT_FALSE(merged({config({{"network", empty}, {"netAttachDefName", "nad"}})}).ok());
   EXPECT_FALSE(
       merged({config({{"network", empty}}, {}, "FromClass"), config({{"netAttachDefName", "nad"}})}).ok());

@@ -104,7 +104,7 @@ TEST(NetnsHostLink, ABridgeKeepsItsMtuWhileManyPodsStart) {
       for (int pod = 0; pod < kPods; ++pod) {
         cni::Record record{.config = R"({"cniVersion":"1.0.0","name":"net","type":"bridge","bridge":"br0"})",
                            .network = "net"};
-        const auto kept = keep_host_links(record);
+        const auto kept = protect_bridge(record);
         EXPECT_TRUE(kept.ok()) << kept.error().what;
         EXPECT_NE(record.config.find("9000"), std::string::npos) << record.config;
       }
@@ -145,7 +145,7 @@ TEST(NetnsHostLink, RemovesWhatAPodCreatedOnItsInterface) {
                        .network = "net",
                        .attachment = {.interface = "net1"},
                        .host_interface = cni::HostInterface{.name = "ens1v0"}};
-    note_host_interface(record);
+    record_host_interface(record);
     ip("link set ens1v0 name net1 netns " + process);
     ip("link set far netns " + process);
     record_moved_interface(record, pod.fd());
@@ -189,7 +189,7 @@ TEST(NetnsHostLink, RestoresNamesInASandboxBeforeDel) {
                      .network = "net",
                      .attachment = {.interface = "net1"},
                      .host_interface = cni::HostInterface{.name = "ens1v0"}};
-  note_host_interface(record);
+  record_host_interface(record);
   ip("link set ens1v0 name net1 netns " + std::to_string(pod.process()));
   record_moved_interface(record, pod.fd());
   ASSERT_NE(record.host_interface->ifindex_in_pod, 0);

@@ -88,7 +88,7 @@ struct NetnsNative : testing::Test {
                     .network = "network",
                     .attachment = {.interface = "net1"},
                     .host_interface = cni::HostInterface{.name = "ens1v0"}};
-    note_host_interface(out);
+    record_host_interface(out);
     return out;
   }
 
@@ -406,7 +406,7 @@ TEST_F(NetnsNative, MovesAndReturnsTheRdmaDevice) {
   cni::Record kept = record_of(with_rdma);
   kept.config = native_config(with_rdma.network, "ens1v0", "", "mlx5_1");
   kept.attachment.container_id = "sandbox";
-  note_rdma_device(kept, kernel.rdma);
+  record_rdma_index(kept, kernel.rdma);
   EXPECT_EQ(kept.host_interface->rdma_index, 4);
   EXPECT_EQ(cni::decode_record(cni::encode_record(kept)).value(), kept);
   rdma.is_exclusive = false;

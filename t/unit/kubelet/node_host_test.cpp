@@ -54,12 +54,12 @@ class NodeHostTest : public testing::Test {
         std::move(hotplug::open_host_view(tree_.root())).value(),
         {[this](const std::string& path, std::string_view text) { return write(path, text); },
          [this](const std::string& path) { return nodes_.contains(path); },
-         [this](const std::vector<std::string>& nodes) -> Result<std::optional<DeviceHolder>> {
+         [this](const std::vector<std::string>& nodes) -> Result<std::optional<DeviceProcess>> {
            asked_ = nodes;
            if (!holder_ && !sees_processes_) return Error{Errc::kDenied, "not all processes can be seen"};
            return holder_;
          },
-         [this](const std::vector<std::string>& pods) -> Result<std::optional<DeviceHolder>> {
+         [this](const std::vector<std::string>& pods) -> Result<std::optional<DeviceProcess>> {
            if (sees_pods_) return pods == std::vector<std::string>{"pod-1"} ? process_ : std::nullopt;
            return Error{Errc::kIo, "not the host's processes"};
          },
@@ -189,8 +189,8 @@ class NodeHostTest : public testing::Test {
   std::vector<std::string> own_macs_;  // that were given to interfaces, by ifindex
   std::set<std::string> nodes_ = {"/dev/vfio/7"}, refuses_;
   std::vector<std::string> writes_, asked_;
-  std::optional<DeviceHolder> holder_;  // of the requested device
-  std::optional<DeviceHolder> process_;
+  std::optional<DeviceProcess> holder_;  // of the requested device
+  std::optional<DeviceProcess> process_;
   bool sees_pods_ = true, sees_processes_ = true;
   GroupUse group_use_ = GroupUse::kFree;  // of each group that is there
   std::map<int, hotplug::VfConfig> vf_settings_;
@@ -532,7 +532,7 @@ TEST_F(NodeHostTest, AnOpenVfKeepsItsSettings) {
   const OriginalSettings kept{.device = kVf, .boot_id = "", .vf = before, .interface = {}};
   vf_settings_ = {{0, before}};
   vf_settings_[0].mac = "02:00:00:00:06:66";
-  holder_ = DeviceHolder{7, "qemu"};
+  holder_ = DeviceProcess{7, "qemu"};
   EXPECT_EQ(host().restore_settings(kept).error().code, Errc::kBusy);
   EXPECT_EQ(setting_writes_, 0);
   holder_.reset();
@@ -660,7 +660,7 @@ TEST_F(NodeHostTest, ReadsAVdpaDeviceAndItsUser) {
   EXPECT_EQ(host().read_device(one)->vdpas, (All{{"vdpa0", "vhost", "/dev/vhost-vdpa-3"}}));
   EXPECT_EQ(host().read_device(one)->in_use, "");
   nodes_.clear();
-  holder_ = DeviceHolder{4711, "qemu"};
+  holder_ = DeviceProcess{4711, "qemu"};
   EXPECT_NE(host().read_device(one)->in_use.find("process 4711 (qemu) has its vDPA device vdpa0 open"),
             std::string::npos)
       << "without the node in the plugin's container";
@@ -672,7 +672,7 @@ TEST_F(NodeHostTest, ReadsAVdpaDeviceAndItsUser) {
       host().read_device(one)->in_use,
       "device 0000:03:00.2 is in use: a process outside this PID namespace has its vDPA device vdpa0 open "
       "(/dev/vhost-vdpa-3), and it is released when that process ends");
-  holder_ = DeviceHolder{4711, "qemu"};
+  holder_ = DeviceProcess{4711, "qemu"};
   EXPECT_NE(host().read_device(one)->in_use.find("process 4711 (qemu) has its vDPA device vdpa0 open"),
             std::string::npos);
   EXPECT_EQ(asked_, std::vector<std::string>{"/dev/vhost-vdpa-3"});
@@ -895,7 +895,7 @@ TEST_F(NodeHostTest, ReportsAFunctionWithoutItsDriver) {
     EXPECT_EQ(*host().restore(device()), *left) << "again";
   }
   // Once it is there, it is taken; and what somebody else has bound meanwhile is left alone.
-  const auto take_again = [this] { return bind_or_restore(host(), Binding::kTakeAgain, device(), {}); };
+  const auto take_again = [this] { return bind_or_restore(host(), Binding::kRebind, device(), {}); };
   EXPECT_NE(take_again().value(), "");
   refuses_.clear();
   fs::create_directories(tree_.root() + "/sys/bus/pci/drivers/igbvf");
@@ -930,7 +930,7 @@ TEST_F(NodeHostTest, NamesTheProcessThatHasADeviceOpen) {
   ASSERT_TRUE(host().bind(device(), {}));
   fs::create_directories(tree_.root() + "/" + vf().path() + "/vfio-dev/vfio3");
   writes_.clear();
-  holder_ = DeviceHolder{4711, "qemu-system-x86"};
+  holder_ = DeviceProcess{4711, "qemu-system-x86"};
   const auto restored = host().restore(device());
   EXPECT_EQ(restored.error(),
             (Error{Errc::kBusy,
@@ -1046,7 +1046,7 @@ TEST_F(NodeHostTest, DoesNotBindADeviceOpenThroughAnotherDriver) {
   writes_.clear();
   EXPECT_EQ(host().bind(device("igb_uio"), {}).error().code, Errc::kBusy);
   sees_processes_ = true;
-  holder_ = DeviceHolder{12, "testpmd"};
+  holder_ = DeviceProcess{12, "testpmd"};
   EXPECT_NE(host().bind(device("igb_uio"), {}).error().what.find("process 12 (testpmd)"), std::string::npos);
   EXPECT_EQ(asked_.back(), "/dev/uio0");
   EXPECT_TRUE(writes_.empty());
@@ -1073,11 +1073,11 @@ TEST_F(NodeHostTest, WaitsForTheInterfaceUnlessTheDriverHasNone) {
 TEST_F(NodeHostTest, NamesUsersOfAClaimsDevicesOrUnknown) {
   PreparedClaim claim{.pods = {{"pod", "pod-1"}}, .devices = {device()}};
   EXPECT_EQ(host().user_of(claim).value(), "");
-  process_ = DeviceHolder{7, "pause"};
+  process_ = DeviceProcess{7, "pause"};
   EXPECT_EQ(host().user_of(claim).value(), "process 7 (pause)");
   process_.reset();
   ASSERT_TRUE(host().bind(device(), {}));
-  holder_ = DeviceHolder{8, "qemu"};
+  holder_ = DeviceProcess{8, "qemu"};
   EXPECT_EQ(host().user_of(claim).value(), "process 8 (qemu)");
   holder_.reset();
   claim.devices[0] = {.pci = kVf, .interface = "eth2"};
@@ -1247,7 +1247,7 @@ TEST_F(NodeHostTest, ARunningMachineKeepsItsAddress) {
   one.mac = "02:00:00:00:00:0a";
   ASSERT_TRUE(host().bind(one, {}));
   ASSERT_TRUE(host().set_mac(one, one.mac));
-  holder_ = DeviceHolder{4711, "qemu-system-x86"};
+  holder_ = DeviceProcess{4711, "qemu-system-x86"};
   EXPECT_EQ(host().set_mac(one, "02:00:00:00:00:99").error().code, Errc::kBusy);
   EXPECT_EQ(macs_["7-1"], one.mac);
   EXPECT_TRUE(host().set_mac(one, one.mac)) << "it has it already";

@@ -153,8 +153,8 @@ TEST(OriginalSettingsOfAScalableFunction, AreFoundUnderTheKeyOfTheReleaseBefore)
   wanted.device = "sf88-0000-03-00-0";
   EXPECT_EQ(read.original_settings,
             (OriginalSettingsByDevice{{other.device, other}, {wanted.device, wanted}}));
-  EXPECT_EQ(read.original_macs_change.original_settings, std::vector<OriginalSettings>{wanted});
-  EXPECT_EQ(read.original_macs_change.removed_original_settings, std::vector<std::string>{"enp3s0f0s88"});
+  EXPECT_EQ(read.original_files_change.original_settings, std::vector<OriginalSettings>{wanted});
+  EXPECT_EQ(read.original_files_change.removed_original_settings, std::vector<std::string>{"enp3s0f0s88"});
 }
 
 class PodsSettings : public sample::PreparerWorld {

@@ -219,7 +219,7 @@ TEST_F(PreparerTest, FinishesStartedWorkAtTheEndAndAcceptsNone) {
   std::string first = "?", second = "?";
   node.on_step = [&](const std::string& step) -> std::optional<Error> {
     if (!step.starts_with("bind")) return std::nullopt;
-    preparer->take_no_more();
+    preparer->stop_accepting();
     preparer->prepare(kSriov, request(late), [&](PrepareAnswer answer) { second = answer.error; });
     EXPECT_FALSE(preparer->idle());
     return std::nullopt;
@@ -523,7 +523,7 @@ TEST_F(PreparerTest, ReportsAHangingKernelAndReleasesNothing) {
   executor.hang_next = 1;
   std::string error;
   preparer->prepare(kSriov, request(text), [&](PrepareAnswer answer) { error = answer.error; });
-  scheduler.advance(ClaimPreparer::kLookMax + Millis{1'000});
+  scheduler.advance(ClaimPreparer::kReadDevicesMax + Millis{1'000});
   fixture::expect_golden(error);
   EXPECT_TRUE(charged.empty());
   EXPECT_EQ(prepare(text)->error, "");

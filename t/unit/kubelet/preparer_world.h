@@ -41,10 +41,10 @@ class PreparerWorld : public testing::Test {
     preparer.reset();
     preparer = std::make_unique<ClaimPreparer>(
         PreparerPorts{cluster, scheduler, executor, log, std::make_shared<fake::FakeHost>(node), interfaces},
-        ClaimPreparer::Knowledge{[this] { return waits_for; },
-                                 [this](const std::string&, const std::string& pool,
-                                        const std::string& entry) { return find(pool, entry); },
-                                 [] { return kube::NodeView{"node-a", {}}; }, [this] { return boot_id; }},
+        ClaimPreparer::DaemonState{[this] { return waits_for; },
+                                   [this](const std::string&, const std::string& pool,
+                                          const std::string& entry) { return find(pool, entry); },
+                                   [] { return kube::NodeView{"node-a", {}}; }, [this] { return boot_id; }},
         ClaimPreparer::Handlers{
             [this](const policy::Prepared& one) { charged.insert(one.claim + " " + one.entry); },
             [this](const policy::Unprepared& one) { charged.erase(one.claim + " " + one.entry); },

@@ -41,10 +41,10 @@ TEST(Recall, IgnoresThePodsSpec) {
 TEST(Recall, IgnoresBindingsOfAnotherBoot) {
   PreparedClaim claim{.devices = {{.vfio = VfioBinding{"igbvf", "7"}}}, .is_complete = true};
   PreparedClaim perhaps = claim;
-  forget_boot(claim);
+  undo_by_reboot(claim);
   EXPECT_FALSE(claim.is_complete);
   EXPECT_FALSE(claim.devices[0].vfio) << "there is nothing to restore";
-  forget_boot(perhaps, false);
+  undo_by_reboot(perhaps, false);
   EXPECT_EQ(perhaps.devices[0].vfio, VfioBinding{}) << "it may be bound";
 }
 

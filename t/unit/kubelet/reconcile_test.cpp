@@ -59,7 +59,7 @@ struct ReconcileTest : testing::Test {
       {cluster, scheduler, executor, log, host},
       {.prepared = [this]() -> const PreparedClaims& { return prepared; },
        .write_files = [this](const PreparedClaim& claim) { written.push_back(claim.name); },
-       .take_back = [this](const PreparedClaim& claim) { taken_back.push_back(claim.name); },
+       .release_claim = [this](const PreparedClaim& claim) { taken_back.push_back(claim.name); },
        .on_state = [this](const PreparedKey& key, ClaimState state) { states[key] = state; },
        .on_user = [this](const PreparedKey& key, const std::string& user) { users[key] = user; },
        .change_files =

@@ -29,7 +29,7 @@ TEST(VfConfigs, HonourAllFields) {
                                           {"netAttachDefNamespace", "ns"},
                                           {"addVhostMount", true}})});
   EXPECT_EQ(all, (VfConfig{"vfio-pci", "net1", "ns", "fast", true, false}));
-  EXPECT_TRUE(all.wants_vfio());
+  EXPECT_TRUE(all.requires_vfio());
   EXPECT_EQ(config_of({}), VfConfig{});
 }
 
@@ -43,10 +43,10 @@ TEST(VfConfigs, AClaimOnlyAddsToItsClass) {
   const Json classes = config({{"addVhostMount", true}, {"driver", "vfio-pci"}}, {}, "FromClass");
   for (const Json::Array& order : {Json::Array{claims, classes}, Json::Array{classes, claims}}) {
     EXPECT_EQ(config_of(order).if_name, "mine");
-    EXPECT_TRUE(config_of(order).adds_vhost && config_of(order).wants_vfio());
+    EXPECT_TRUE(config_of(order).adds_vhost && config_of(order).requires_vfio());
   }
   EXPECT_EQ(config_of({config({{"ifName", "a"}}), config({{"ifName", "b"}})}).if_name, "b");
-  EXPECT_TRUE(config_of({classes, config({{"addVhostMount", true}, {"driver", "vfio-pci"}})}).wants_vfio())
+  EXPECT_TRUE(config_of({classes, config({{"addVhostMount", true}, {"driver", "vfio-pci"}})}).requires_vfio())
       << "the same value changes nothing";
   const struct {
     const char* field;

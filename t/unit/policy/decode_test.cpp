@@ -154,7 +154,7 @@ TEST(SriovPolicy, DecodesAllowAsAbsentEmptyOrAList) {
   const SriovPolicy policy = policy_of("  allow: [pkey, vlan]\n  configs: []");
   EXPECT_TRUE(policy.problems.empty());
   EXPECT_EQ(names_of(*policy.allow), (std::vector<std::string>{"vlan", "pkey"}));
-  EXPECT_FALSE(says_the_same(policy, policy_of("  allow: [vlan]\n  configs: []")));
+  EXPECT_FALSE(has_same_content(policy, policy_of("  allow: [vlan]\n  configs: []")));
   const SriovPolicy limited = policy_of("  allow: [trust, vlan=300, vlan=100-199, vlan=200]\n  configs: []");
   EXPECT_TRUE(limited.problems.empty());
   EXPECT_EQ(entries_of(*limited.allow), (std::vector<std::string>{"vlan=100-200", "vlan=300", "trust"}));
@@ -165,8 +165,8 @@ TEST(SriovPolicy, DecodesAllowAsAbsentEmptyOrAList) {
   EXPECT_EQ(entries_of(*limited.allow & other), (std::vector<std::string>{"vlan=150-200", "trust"}));
   const VfSettings none = *policy_of("  allow: [vlan=5]\n  configs: []").allow;
   EXPECT_EQ(*limited.allow & none, VfSettings()) << "no id is allowed by both";
-  EXPECT_FALSE(says_the_same(policy_of("  allow: [vlan=5]\n  configs: []"),
-                             policy_of("  allow: [vlan=6]\n  configs: []")));
+  EXPECT_FALSE(has_same_content(policy_of("  allow: [vlan=5]\n  configs: []"),
+                                policy_of("  allow: [vlan=6]\n  configs: []")));
   std::string all;
   for (const std::string_view name : vf_setting_names()) all += std::string(name) + ", ";
   EXPECT_TRUE(policy_of(("  allow: [" + all + "]\n  configs: []").c_str()).allow->names.all());

@@ -51,20 +51,20 @@ struct World {
     in.inventory = inventory;
     DecisionContext now{.in = in, .pools = names, .unreadable_exclude = unreadable};
     const Gates gates(now);
-    const Offer offer{kind,
-                      vf,
-                      entry,
-                      pool,
-                      is_exclusive,
-                      HostUseAllowance{},
-                      [this]() -> const Draft& {
-                        ++drafts;
-                        return draft;
-                      },
-                      demand_of({}, in.settings.readiness),
-                      group,
-                      is_moved,
-                      base};
+    const EntryCandidate offer{kind,
+                               vf,
+                               entry,
+                               pool,
+                               is_exclusive,
+                               HostUseAllowance{},
+                               [this]() -> const Draft& {
+                                 ++drafts;
+                                 return draft;
+                               },
+                               demand_of({}, in.settings.readiness),
+                               group,
+                               is_moved,
+                               base};
     const auto no = gates.ask(offer);
     return no ? std::string(name_of(no->outcome)) : "";
   }

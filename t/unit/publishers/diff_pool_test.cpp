@@ -22,7 +22,7 @@ using fixture::kNode;
 using fixture::pool;
 
 SliceChanges diff(const policy::DesiredPool& desired, const ObservedSlices& observed,
-                  const Memory& memory = {}, const NodeIdentity& node = kNode) {
+                  const PublisherState& memory = {}, const NodeIdentity& node = kNode) {
   return diff_pools({desired}, observed, node, kDriver, memory);
 }
 ObservedSlices published(const policy::DesiredPool& desired) { return applied({}, diff(desired, {})); }
@@ -414,7 +414,7 @@ TEST(DiffPool, ReplacesATerminatingSliceUnderAnotherName) {
       slice.meta.finalizers = {"example.com/hold"};
       slice.meta.being_deleted = true;
     }
-    const Memory memory{.generations = {{"node-a", 1}}, .attempted = {}, .salts = {}};
+    const PublisherState memory{.generations = {{"node-a", 1}}, .attempted = {}, .salts = {}};
     int writes = 0;
     for (SliceChanges plan = diff(desired, held, memory); !plan.empty() && writes < 20;
          plan = diff(desired, held, memory)) {
@@ -446,7 +446,7 @@ TEST(DiffPool, RemovesForeignFields) {
 }
 
 TEST(DiffPool, UsesASaltedNameIfTheNameIsInUse) {
-  Memory memory;
+  PublisherState memory;
   memory.salts[slice_name(0, kDriver, "node-a", "node-a", 0)] = 1;
   const policy::DesiredPool desired = pool(devices(0, 1));
   const SliceChanges plan = diff(desired, {}, memory);
@@ -702,7 +702,7 @@ TEST(DiffPool, ARecreatedSliceDoesNotCountWithItsPredecessor) {
   const policy::DesiredPool before = pool(devices(0, 136)), now = pool(devices(4, 126));
   const ObservedSlices held = published(before);
   ASSERT_EQ(held.size(), 2u);
-  Memory memory;
+  PublisherState memory;
   memory.generations["node-a"] = 1;
   ObservedSlices observed = after_one_write(held, diff(pool(devices(2, 130)), held, memory), 500);
   const std::string first = observed.begin()->first;

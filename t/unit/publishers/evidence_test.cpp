@@ -65,7 +65,7 @@ struct EvidenceTest : testing::Test {
       {cluster, scheduler, log, [] { return 0.5; }},
       {"dra.networking"},
       "node-a",
-      {.on_turn = [this](Millis wait) { turns.push_back(wait); },
+      {.on_delay = [this](Millis wait) { turns.push_back(wait); },
        .on_pods =
            [this](const policy::PodClaims& seen, EvidenceSource::Coverage how) {
              looks.emplace_back(seen.allocated, how), claims = seen.claims;

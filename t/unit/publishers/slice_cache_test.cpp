@@ -67,7 +67,7 @@ TEST_F(SliceCacheTest, KnowsOnlyTheWrittenVersionBeforeTheWatch) {
   EXPECT_EQ(cache.find_written("b", "u", "10"), nullptr);
   cache.on_event(changed(*cache.find_written("a", "u", "10")), at(1));
   EXPECT_EQ(cache.find_written("a", "u", "10"), nullptr) << "from now on the watch is the source";
-  cache.on_deleted("a");
+  cache.on_not_found("a");
   EXPECT_EQ(cache.find_written("a", "u", "10"), nullptr);
 }
 
@@ -95,15 +95,15 @@ TEST_F(SliceCacheTest, ASliceRecreatedBeforeTheDeletesAnswerIsAnother) {
   cache.on_event(changed(slice("a", 5)), at(1));
   cache.on_event(removed("a"), at(2));
   cache.on_event(changed(slice("a", 8)), at(3));
-  cache.on_erased("a", "5");
+  cache.on_delete_succeeded("a", "5");
   EXPECT_TRUE(cache.slices().contains("a"));
-  cache.on_erased("a", "8");
+  cache.on_delete_succeeded("a", "8");
   EXPECT_FALSE(cache.slices().contains("a"));
 }
 
 TEST_F(SliceCacheTest, AnOldEventDoesNotRestoreADeletedSlice) {
   cache.on_event(changed(slice("a", 5)), at(1));
-  cache.on_deleted("a");
+  cache.on_not_found("a");
   EXPECT_FALSE(cache.on_event(changed(slice("a", 5)), at(3)));
   EXPECT_FALSE(cache.slices().contains("a"));
   cache.on_event(removed("a"), at(4));
@@ -117,8 +117,8 @@ TEST_F(SliceCacheTest, AcceptsAListWithoutTheOwnWriteLater) {
   cache.on_event(relisted({}), at(2));
   EXPECT_TRUE(cache.slices().contains("a"));
   ASSERT_TRUE(cache.next_deadline().has_value());
-  EXPECT_FALSE(cache.drop_confirmed(*cache.next_deadline() - 1ms));
-  EXPECT_TRUE(cache.drop_confirmed(*cache.next_deadline()));
+  EXPECT_FALSE(cache.expire_answers(*cache.next_deadline() - 1ms));
+  EXPECT_TRUE(cache.expire_answers(*cache.next_deadline()));
   EXPECT_FALSE(cache.slices().contains("a"));
 }
 

@@ -95,8 +95,8 @@ int main(int argc, char** argv) {
        .host = {.is_back = [view = std::shared_ptr<const hotplug::HostView>(*std::move(host))](
                                const std::string& pci) { return kubelet::is_back(*view, pci); },
                 .prepare_host = [&](cni::Record& record) -> Result<Unit> {
-                  kubelet::note_host_interface(record);
-                  if (auto kept = kubelet::keep_host_links(record); !kept) return kept;
+                  kubelet::record_host_interface(record);
+                  if (auto kept = kubelet::protect_bridge(record); !kept) return kept;
                   sysctls.note(record);
                   return Unit{};
                 },

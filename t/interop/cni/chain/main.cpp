@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
                      .attachment = attachment_of(*kube::decode_json(text_of(argv[4])))};
   kubelet::HostSysctls sysctls;
   if (command == "ADD" && cni::decode_network(record.config, record.network)) {
-    if (const auto kept = kubelet::keep_host_links(record); !kept)
+    if (const auto kept = kubelet::protect_bridge(record); !kept)
       return std::puts(kept.error().what.c_str()), 1;
     sysctls.note(record);
   }

@@ -54,8 +54,8 @@ struct AggregatorTest : testing::Test {
                                    return std::to_string(scheduler.now().time_since_epoch().count());
                                  },
                              .version = "0.2.0",
-                             .words_a_turn = words_a_turn,
-                             .policies_a_turn = policies_a_turn});
+                             .reports_per_turn = reports_per_turn,
+                             .policies_per_turn = policies_per_turn});
     aggregator->start();
     scheduler.advance(5s);
   }
@@ -76,7 +76,7 @@ struct AggregatorTest : testing::Test {
   fake::FakeScheduler scheduler;
   fake::FakeCluster cluster{scheduler};
   fake::MemoryLog log;
-  size_t words_a_turn = 20'000, policies_a_turn = 500;
+  size_t reports_per_turn = 20'000, policies_per_turn = 500;
   std::function<void()> on_round;  // when a sum begins
   std::optional<Aggregator> aggregator;
 };
@@ -230,7 +230,7 @@ TEST_F(AggregatorTest, StatusFieldsOfOtherWritersStay) {
 }
 
 TEST_F(AggregatorTest, SumsUpInSteps) {
-  words_a_turn = 2, policies_a_turn = 1;
+  reports_per_turn = 2, policies_per_turn = 1;
   for (int i = 0; i < 5; ++i) put_policy("q" + std::to_string(i), "{configs: [{}]}");
   for (int i = 3; i < 40; ++i) put_report(i, 1, {"p", "q4"});
   start();
@@ -243,7 +243,7 @@ TEST_F(AggregatorTest, SumsUpInSteps) {
 
 // Red when what changes while it is summed up, of a node that has had its turn, is told with the next change only.
 TEST_F(AggregatorTest, WritesAChangeThatArrivesDuringAWrite) {
-  words_a_turn = 1, policies_a_turn = 1;
+  reports_per_turn = 1, policies_per_turn = 1;
   cluster.latency = 0ms;
   start();
   scheduler.advance(15s);

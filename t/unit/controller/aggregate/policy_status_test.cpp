@@ -18,13 +18,13 @@ reports::PolicyReport says(const reports::PolicyRef& policy, int64_t generation,
                            int64_t offered, const std::string& problem = "", reports::Counts hidden = {}) {
   return {policy, generation, "expose", matched, offered, std::move(hidden), problem, 0};
 }
-std::map<reports::PolicyRef, FleetWord> summed(const std::vector<reports::NodeReport>& reports) {
-  static SharedWords shared;
-  std::map<std::string, NodeWords> nodes;
-  for (const reports::NodeReport& one : reports) nodes[one.node] = words_of(one, shared);
-  std::map<reports::PolicyRef, FleetWord> out;
+std::map<reports::PolicyRef, PolicyTotals> summed(const std::vector<reports::NodeReport>& reports) {
+  static SharedReportValues shared;
+  std::map<std::string, NodePolicyReports> nodes;
+  for (const reports::NodeReport& one : reports) nodes[one.node] = policy_reports_of(one, shared);
+  std::map<reports::PolicyRef, PolicyTotals> out;
   for (const auto& [node, words] : nodes)
-    for (const PolicyWord& word : words) add(node, word, out[*word.policy]);
+    for (const NodePolicyReport& word : words) add(node, word, out[*word.policy]);
   return out;
 }
 const Condition& condition(const PolicyStatus& status, std::string_view type) {
@@ -137,12 +137,12 @@ TEST(PolicyStatus, OneOfTwoWritersPrecedes) {
 TEST(PolicyStatus, IgnoresTheManagerInComparisons) {
   PolicyStatus one{.writer = {"0.1.0", "a"}, .observed_generation = 3}, other = one;
   other.writer = {"0.2.0", "b"};
-  EXPECT_TRUE(one.says_the_same(other));
+  EXPECT_TRUE(one.has_same_content(other));
   other.devices_offered = 1;
-  EXPECT_FALSE(one.says_the_same(other));
+  EXPECT_FALSE(one.has_same_content(other));
   other = one;
   other.conditions[1].message = "x";
-  EXPECT_FALSE(one.says_the_same(other));
+  EXPECT_FALSE(one.has_same_content(other));
 }
 
 // Red when an equal status has another text each time: it would be written without end.
@@ -177,19 +177,19 @@ TEST(PolicyStatus, ADuplicatePolicyInAReportCountsOnce) {
 
 // Red when whoever writes reports with ever other names takes memory for ever, or when what a fleet says alike is kept for each.
 TEST(PolicyStatus, ForgetsDeletedReports) {
-  SharedWords shared;
-  std::map<std::string, NodeWords> nodes;
+  SharedReportValues shared;
+  std::map<std::string, NodePolicyReports> nodes;
   for (int round = 0; round < 100; ++round) {
     std::vector<reports::PolicyReport> policies;
     for (int i = 0; i < 100; ++i)
       policies.push_back(says({"SriovResourcePolicy", "ns", std::to_string(round * 100 + i)}, 1, 1, 1,
                               std::to_string(round * 100 + i)));
-    nodes["a"] = words_of(report("a", policies), shared);
+    nodes["a"] = policy_reports_of(report("a", policies), shared);
     EXPECT_LE(shared.policies.size(), SharedValues<reports::PolicyRef>::kForgetMin);
     EXPECT_LE(shared.troubles.size(), SharedValues<reports::PolicyRef>::kForgetMin);
   }
   for (int i = 0; i < 100; ++i)
-    nodes[std::to_string(i)] = words_of(report("", {says(kPolicy, 1, 1, 1, "spec.x: bad")}), shared);
+    nodes[std::to_string(i)] = policy_reports_of(report("", {says(kPolicy, 1, 1, 1, "spec.x: bad")}), shared);
   EXPECT_EQ(nodes["1"].at(0).policy, nodes["2"].at(0).policy);
   EXPECT_EQ(nodes["1"].at(0).trouble, nodes["2"].at(0).trouble);
 }

@@ -13,16 +13,16 @@ struct SummingTest : testing::Test {
     for (const auto& [policy, count] : offered)
       report.policies.push_back(
           {.policy = policy, .generation = 1, .matched = count, .offered = count, .problem = "spec.x: bad"});
-    nodes[node] = std::make_shared<const NodeWords>(words_of(report, shared));
+    nodes[node] = std::make_shared<const NodePolicyReports>(policy_reports_of(report, shared));
   }
-  SharedWords shared;
-  NodesWords nodes;
+  SharedReportValues shared;
+  PolicyReportsByNode nodes;
 };
 
 // Red when a fleet is summed up in one go, whatever its size: the bound of a turn is words.
 TEST_F(SummingTest, BoundsTheWorkOfAStep) {
   for (int i = 100; i < 200; ++i) put("n" + std::to_string(i), {{kFirst, 1}, {kSecond, 2}});
-  Summing sum(shared);
+  FleetSum sum(shared);
   size_t steps = 0;
   for (int64_t before = 0; !sum.step(nodes, 30); before = sum.of(kFirst).selected) {
     EXPECT_LE(sum.of(kFirst).selected - before, 10);
@@ -39,7 +39,7 @@ TEST_F(SummingTest, BoundsTheWorkOfAStep) {
 TEST_F(SummingTest, SumsUpAnOversizedNodeAlone) {
   put("a", {{kFirst, 1}, {kSecond, 1}});
   put("b", {{kFirst, 1}, {kSecond, 1}});
-  Summing sum(shared);
+  FleetSum sum(shared);
   EXPECT_FALSE(sum.step(nodes, 1));
   EXPECT_EQ(sum.of(kFirst).selected, 1);
   EXPECT_TRUE(sum.step(nodes, 1));
@@ -47,7 +47,7 @@ TEST_F(SummingTest, SumsUpAnOversizedNodeAlone) {
 }
 
 TEST_F(SummingTest, ReturnsNoSummaryWithoutNodes) {
-  Summing sum(shared);
+  FleetSum sum(shared);
   EXPECT_TRUE(sum.step(nodes, 100));
   EXPECT_EQ(sum.of(kFirst).selected, 0);
   put("a", {{kSecond, 1}});
@@ -60,7 +60,7 @@ TEST_F(SummingTest, ReturnsNoSummaryWithoutNodes) {
 TEST_F(SummingTest, HandlesNodesThatComeAndGo) {
   for (int i = 10; i < 30; ++i) put("n" + std::to_string(i), {{kFirst, 1}});
   put("gone", {{{"SriovResourcePolicy", "ns", "only-here"}, 7}});
-  Summing sum(shared);
+  FleetSum sum(shared);
   ASSERT_FALSE(sum.step(nodes, 6)) << "gone, n10, n11";
   EXPECT_EQ(sum.of({"SriovResourcePolicy", "ns", "only-here"}).offered, 7);
   nodes.erase("gone");

@@ -216,7 +216,7 @@ TEST_F(ApiClusterTest, RefusesPagesOfDifferentVersions) {
 
 // Red when objects of another watch are taken for ours.
 TEST_F(ApiClusterTest, AnEventAboutAnotherKindEndsTheWatch) {
-  const auto words_of = [this](const std::string& kind, bool metadata_only) {
+  const auto policy_reports_of = [this](const std::string& kind, bool metadata_only) {
     ApiWorld world(*this, [&](const SeenRequest&, Connection& to) {
       to.send(fake::chunked_head() + chunk(R"({"type":"ADDED","object":{"kind":")" + kind + "\"}}\n") +
               fake::last_chunk());
@@ -227,11 +227,11 @@ TEST_F(ApiClusterTest, AnEventAboutAnotherKindEndsTheWatch) {
     }
     return heard.words.size();  // an event and its end
   };
-  EXPECT_EQ(words_of("Node", false), 2u);
-  EXPECT_EQ(words_of("Pod", false), 1u);
-  EXPECT_EQ(words_of("PartialObjectMetadata", false), 1u);
-  EXPECT_EQ(words_of("PartialObjectMetadata", true), 2u);
-  EXPECT_EQ(words_of("Node", true), 2u);
+  EXPECT_EQ(policy_reports_of("Node", false), 2u);
+  EXPECT_EQ(policy_reports_of("Pod", false), 1u);
+  EXPECT_EQ(policy_reports_of("PartialObjectMetadata", false), 1u);
+  EXPECT_EQ(policy_reports_of("PartialObjectMetadata", true), 2u);
+  EXPECT_EQ(policy_reports_of("Node", true), 2u);
 }
 
 // Red when an object is taken for another that was asked for.

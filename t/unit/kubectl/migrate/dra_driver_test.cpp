@@ -11,7 +11,7 @@ namespace dra_driver_test {
 namespace {
 
 struct Read {
-  std::vector<Made> objects;
+  std::vector<ConvertedObject> objects;
   Complaints complaints;
   std::string texts() const {
     std::string out;
@@ -35,13 +35,14 @@ Read read(const std::string& kind, const std::vector<std::string>& specs) {
   return out;
 }
 
-std::string compared(const std::vector<Made>& objects, const kube::NodeView& node = {"node-a", {}}) {
+std::string compared(const std::vector<ConvertedObject>& objects,
+                     const kube::NodeView& node = {"node-a", {}}) {
   fixture::VfHost host;
   host.pf("0000:3b:00.0", "ens1f0", 3);
   host.at("0000:3b:00.3").driver = "vfio-pci";
   const auto inventory = host.inventory();
   std::string out;
-  for (const Compared& row :
+  for (const ComparedDevice& row :
        compare(by_dra_driver(objects, inventory, node, {}), objects, inventory, node, {}))
     out += row.device.substr(5) + " " +
            (row.is_same() ? row.before : "(" + row.before + ")->(" + row.after + ")") + "\n";

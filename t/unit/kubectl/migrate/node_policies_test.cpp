@@ -61,7 +61,7 @@ std::string compared(const std::vector<Config>& configs, const kube::NodeView& n
   const auto objects = objects_of(configs, {}, complaints);
   EXPECT_FALSE(complaints.has_errors());
   std::string out;
-  for (const Compared& row :
+  for (const ComparedDevice& row :
        compare(by_plugin({operators_config(configs, node)}, node), objects, host(), node, {}))
     out += row.device.substr(5) + " " +
            (row.is_same() ? row.before : "(" + row.before + ")->(" + row.after + ")") + "\n";

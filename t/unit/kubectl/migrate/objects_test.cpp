@@ -17,7 +17,7 @@ std::string made_of(const std::string& json, Complaints& complaints, const Targe
   read_plugin_config("c.json", json, {}, configs, complaints);
   for (Config& config : configs) config.nodes = nodes;
   std::string out;
-  for (const Made& made : objects_of(configs, target, complaints)) {
+  for (const ConvertedObject& made : objects_of(configs, target, complaints)) {
     for (const std::string& comment : made.comments) out += "# " + comment + "\n";
     out += kube::encode_yaml(made.object);
   }

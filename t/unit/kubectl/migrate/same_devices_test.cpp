@@ -42,8 +42,8 @@ void look_at(uint32_t seed, Form form, bool with_rdma, Counts& counts) {
   const kube::NodeView node{"node-a", {}};
   for (int h = 0; h < 3; ++h) {
     const auto inventory = rp::host(dice);
-    std::map<std::string, Compared> rows;
-    for (Compared& row : compare(by_plugin(configs, node), objects, inventory, node, target))
+    std::map<std::string, ComparedDevice> rows;
+    for (ComparedDevice& row : compare(by_plugin(configs, node), objects, inventory, node, target))
       rows.emplace(row.device, row);
     for (const auto& [id, device] : inventory->devices) {
       const std::string wanted = rp::expected(resources, device);

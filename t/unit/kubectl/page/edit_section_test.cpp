@@ -90,7 +90,7 @@ TEST(EditSection, EscapesNames) {
                  R"("}]}],"unjudged":[{"name":")" + hostile + R"(","why":")" + hostile + R"("}]})",
              2, hostile);
   told.file = hostile;
-  ASSERT_TRUE(told.is_told);
+  ASSERT_TRUE(told.has_result);
   EXPECT_EQ(html_of(told).find("<img"), std::string::npos);
 }
 

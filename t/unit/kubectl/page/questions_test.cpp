@@ -21,7 +21,7 @@ namespace {
 struct QuestionsTest : testing::Test {
   std::unique_ptr<Questions::Question> ask(const std::string& text) {
     return questions.ask(
-        [text](const IsGivenUp&) { return CommandResult{.exit_status = 0, .out = text, .err = {}}; },
+        [text](const IsCancelled&) { return CommandResult{.exit_status = 0, .out = text, .err = {}}; },
         Millis{1'000},
         [this](const CommandResult& result) { heard.push_back(result.timed_out ? "late" : result.out); });
   }
@@ -69,7 +69,7 @@ TEST_F(QuestionsTest, CountsALateQuestionUntilItsEnd) {
 TEST_F(QuestionsTest, AnAnswerMayDropItsQuestion) {
   std::unique_ptr<Questions::Question> question;
   question =
-      questions.ask([](const IsGivenUp&) { return CommandResult{.out = "a", .err = {}}; }, Millis{1'000},
+      questions.ask([](const IsCancelled&) { return CommandResult{.out = "a", .err = {}}; }, Millis{1'000},
                     [&](const CommandResult& result) {
                       question.reset();
                       heard.push_back(result.out);
@@ -85,9 +85,9 @@ TEST(Questions, NotifiesARunningQuestionThatItIsDropped) {
   Questions questions(executor, 1);
   std::atomic<bool> began = false, ended = false;
   auto question = questions.ask(
-      [&](const IsGivenUp& is_given_up) {
+      [&](const IsCancelled& is_cancelled) {
         began = true;
-        while (!is_given_up()) std::this_thread::yield();
+        while (!is_cancelled()) std::this_thread::yield();
         ended = true;
         return CommandResult{};
       },

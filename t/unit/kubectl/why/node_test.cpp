@@ -23,7 +23,7 @@ TEST(NodeAffinity, ReportsThePodsRequirementAndTheNodesValue) {
        "{nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: [b, c]}]}]}}}}",
        "node affinity"}};
   for (const auto& row : rows) {
-    const std::string why = keeps_away(pod_of(row.spec), *node);
+    const std::string why = scheduling_obstacle(pod_of(row.spec), *node);
     EXPECT_EQ(why.empty(), *row.said == 0) << row.spec << ": " << why;
     EXPECT_NE(why.find(row.said), std::string::npos) << row.spec << ": " << why;
   }

@@ -53,18 +53,18 @@ TEST_F(SelectorsTest, NamesTheFirstFailingPartWithItsValue) {
       {"device.capacity[\"d.example.com\"].rate.isGreaterThan(quantity(\"25G\"))",
        "device.capacity[\"d.example.com\"].rate.isGreaterThan(quantity(\"25G\")); rate is 10G"}};
   for (const auto& row : rows) {
-    EXPECT_EQ(selectors.ask(row.expression, candidate), Says::kNo) << row.expression;
-    EXPECT_EQ(selectors.no_of(row.expression, candidate), row.said);
+    EXPECT_EQ(selectors.ask(row.expression, candidate), SelectorResult::kNo) << row.expression;
+    EXPECT_EQ(selectors.mismatch_of(row.expression, candidate), row.said);
   }
 }
 
 TEST_F(SelectorsTest, DistinguishesErrorsFromFalse) {
   const std::string absent = "device.attributes[\"d.example.com\"].gone == 1";
-  EXPECT_EQ(selectors.ask(absent, candidate), Says::kError);
+  EXPECT_EQ(selectors.ask(absent, candidate), SelectorResult::kError);
   fixture::expect_golden(selectors.error_of(absent, candidate));
-  EXPECT_EQ(selectors.ask("device.", candidate), Says::kError);
+  EXPECT_EQ(selectors.ask("device.", candidate), SelectorResult::kError);
   EXPECT_FALSE(selectors.error_of("device.", candidate).empty());
-  EXPECT_EQ(selectors.ask("device.driver == \"d.example.com\"", candidate), Says::kYes);
+  EXPECT_EQ(selectors.ask("device.driver == \"d.example.com\"", candidate), SelectorResult::kYes);
 }
 
 }  // namespace

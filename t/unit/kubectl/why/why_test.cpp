@@ -172,7 +172,7 @@ spec: {driver: d.io, nodeName: v, pool: {name: v, generation: 1, resourceSliceCo
   EXPECT_EQ(answer.aborted_by, "v");
   EXPECT_EQ(answer.verdict, Verdict::kPending) << "though w has what it takes";
   EXPECT_TRUE(answer.nodes.at(1).can_run());
-  EXPECT_EQ(answer.nodes.at(0).found, Found::kError);
+  EXPECT_EQ(answer.nodes.at(0).found, SearchResult::kError);
   ASSERT_EQ(answer.advice.size(), 1u);
   EXPECT_NE(answer.advice[0].find("DeviceClass vf"), std::string::npos);
 }
@@ -463,7 +463,7 @@ TEST(Why, LoosensAFailingExpressionWhereAGuardIsNotEnough) {
   const Answer answer = ask(
       cluster,
       "{deviceClassName: any, selectors: [{cel: {expression: 'device.attributes[\"d.io\"].PFName == \"a\"'}}]}");
-  EXPECT_EQ(answer.nodes.at(0).found, Found::kError);
+  EXPECT_EQ(answer.nodes.at(0).found, SearchResult::kError);
   const std::string said = join(answer.nodes[0].changes_text, "\n") + join(answer.advice, "\n");
   EXPECT_NE(
       said.find(
@@ -483,7 +483,7 @@ TEST(Why, GuardsAFailingExpressionWhereADeviceMatches) {
   const Answer answer = ask(
       cluster,
       "{deviceClassName: any, selectors: [{cel: {expression: 'device.attributes[\"e.io\"].PFName == \"a\"'}}]}");
-  EXPECT_EQ(answer.nodes.at(0).found, Found::kError);
+  EXPECT_EQ(answer.nodes.at(0).found, SearchResult::kError);
   EXPECT_EQ(
       answer.nodes[0].changes_text,
       std::vector<std::string>{"guard selectors[0] of request r of claim default/c against attributes that a "
@@ -616,12 +616,12 @@ TEST(Why, OmitsAndReportsAnExpensiveSearch) {
     const Answer answer = ask(cluster, dear);
     EXPECT_EQ(answer.verdict, effort < 20'000 ? Verdict::kUnsure : answer.verdict) << effort;
     for (const NodeAnswer& node : answer.nodes)
-      EXPECT_FALSE(node.found == Found::kUnsure && (node.changes.is_known || !node.requests.empty()))
+      EXPECT_FALSE(node.found == SearchResult::kUnsure && (node.changes.is_known || !node.requests.empty()))
           << effort;
     const bool is_said = std::ranges::any_of(answer.unsure, [](const std::string& what) {
       return what.find("nodes were not checked") != std::string::npos;
     });
-    EXPECT_EQ(is_said, answer.nodes.back().found == Found::kUnsure) << effort;
+    EXPECT_EQ(is_said, answer.nodes.back().found == SearchResult::kUnsure) << effort;
   }
   Cluster whole;
   EXPECT_EQ(ask(whole, dear).verdict, Verdict::kPending);

@@ -11,7 +11,7 @@
 namespace sliced::kubelet {
 namespace {
 
-WantedInterface with(const std::string& interface, const std::string& members) {
+RequiredInterface with(const std::string& interface, const std::string& members) {
   return {.claim_text = "ResourceClaim ns/" + interface,
           .interface = interface,
           .network = "net",
@@ -59,7 +59,7 @@ TEST(DefaultRoutesTest, DecodesADefinitionOnce) {
   for (int i = 0; i < 200; ++i)
     routes += (i == 0 ? "" : ",") + std::string(R"({"dst":"10.)") + std::to_string(i) + R"(.0.0/16"})";
   const double growth = fixture::growth(64, [&](size_t count) -> std::function<void()> {
-    const auto all = std::make_shared<std::vector<WantedInterface>>();
+    const auto all = std::make_shared<std::vector<RequiredInterface>>();
     for (size_t i = 0; i < count; ++i) all->push_back(with("net" + std::to_string(i), ipam(routes)));
     return [all] { EXPECT_EQ(default_route_conflict(*all), ""); };
   });
@@ -67,7 +67,7 @@ TEST(DefaultRoutesTest, DecodesADefinitionOnce) {
 }
 
 TEST(DefaultRoutesTest, UsesTheKernelsDefaultPriorityForIpv6) {
-  const WantedInterface one = with("net1", ipam(R"({"dst":"::/0"})"));
+  const RequiredInterface one = with("net1", ipam(R"({"dst":"::/0"})"));
   EXPECT_NE(default_route_conflict({one, with("net2", ipam(R"({"dst":"::/0","priority":1024})"))}), "");
   EXPECT_EQ(default_route_conflict({one, with("net2", ipam(R"({"dst":"::/0","priority":1025})"))}), "");
 }

@@ -32,7 +32,7 @@ cni::Record record(const std::string& ipam) {
 // The IPAM's configuration that the plugin gets, or why there is none.
 std::string kept(const std::string& ipam) {
   cni::Record one = record(ipam);
-  if (auto good = keep_host_addresses(one, &host); !good) return good.error().what;
+  if (auto good = exclude_host_addresses(one, &host); !good) return good.error().what;
   return kube::encode_json(*kube::decode_json(one.config)->find("ipam"));
 }
 
@@ -56,7 +56,7 @@ TEST(HostAddresses, RefusesAHostAddressInADefinition) {
       .config =
           R"({"cniVersion":"1.0.0","plugins":[{"type":"a"},{"type":"b","ipam":{"type":"static","addresses":[{"address":"10.9.9.2/8"}]}}]})",
       .users_definition = "NetworkAttachmentDefinition red/net"};
-  EXPECT_NE(keep_host_addresses(list, &host).error().what.find("plugins[1].ipam.addresses[0].address is"),
+  EXPECT_NE(exclude_host_addresses(list, &host).error().what.find("plugins[1].ipam.addresses[0].address is"),
             std::string::npos);
 }
 
@@ -85,7 +85,7 @@ TEST(HostAddresses, BoundsTheGrowthOfADefinition) {
                   "ipam.ipRanges[2] has")}) {
     cni::Record one = record(ipam);
     const std::string before = one.config;
-    const auto kept = keep_host_addresses(one, &host_of_services);
+    const auto kept = exclude_host_addresses(one, &host_of_services);
     ASSERT_FALSE(kept) << field << ": " << one.config.size() << " bytes";
     EXPECT_EQ(kept.error().code, Errc::kTooLarge);
     EXPECT_NE(kept.error().what.find(std::string("red/net: spec.config: ") + field +
@@ -97,7 +97,7 @@ TEST(HostAddresses, BoundsTheGrowthOfADefinition) {
   }
   // What fits is a configuration that can be read again.
   cni::Record fits = record(R"({"type":"whereabouts","range":"10.0.0.0/8"})");
-  ASSERT_TRUE(keep_host_addresses(fits, &host_of_services));
+  ASSERT_TRUE(exclude_host_addresses(fits, &host_of_services));
   EXPECT_GT(fits.config.size(), 4'000u * 12);
   EXPECT_TRUE(cni::decode_network(fits.config, fits.network));
 }
@@ -173,7 +173,7 @@ TEST(HostAddresses, ComparesIpamResultsByThePodsInterface) {
     one.result = cni::Attached{
         .interfaces = {{.name = "br0"}, {.name = "net1", .sandbox = "/run/netns/a"}},
         .ips = {{.interface = 1, .address = "10.9.9.7/24"}, {.interface = interface, .address = address}}};
-    const auto good = check_made_addresses(one, &host);
+    const auto good = check_result_addresses(one, &host);
     return good ? "" : good.error().what;
   };
   EXPECT_EQ(problem(1, "10.9.9.1/24"),
@@ -192,12 +192,12 @@ TEST(HostAddresses, ComparesIpamResultsByThePodsInterface) {
 TEST(HostAddresses, KeepsAnAdministratorsDefinitionAndRunsNothingIfTheyAreUnreadable) {
   cni::Record one = record(R"({"type":"static","addresses":[{"address":"10.9.9.1/24"}]})");
   const ReadHostAddresses unreadable = [] { return Error{Errc::kIo, "RTM_GETADDR: Input/output error"}; };
-  EXPECT_EQ(keep_host_addresses(one, unreadable).error().what,
+  EXPECT_EQ(exclude_host_addresses(one, unreadable).error().what,
             "the host's IP addresses are not known: RTM_GETADDR: Input/output error");
   one.users_definition.clear();
   const std::string before = one.config;
-  EXPECT_TRUE(keep_host_addresses(one, unreadable).ok());
-  EXPECT_TRUE(keep_host_addresses(one, &host).ok());
+  EXPECT_TRUE(exclude_host_addresses(one, unreadable).ok());
+  EXPECT_TRUE(exclude_host_addresses(one, &host).ok());
   EXPECT_EQ(one.config, before);
 }
 

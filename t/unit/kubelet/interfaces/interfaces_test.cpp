@@ -69,13 +69,13 @@ class InterfacesTest : public testing::Test {
     preparer.emplace(
         PreparerPorts{cluster, scheduler, executor, log, std::make_shared<fake::FakeHost>(node),
                       &*interfaces},
-        ClaimPreparer::Knowledge{[] { return ""; },
-                                 [this](const std::string&, const std::string&, const std::string& entry) {
-                                   KnownEntry known = sample::vf(entry);
-                                   known.vf_settings = allowed;
-                                   return std::optional(known);
-                                 },
-                                 [] { return kube::NodeView{"node-a", {}}; }, [] { return "boot-1"; }},
+        ClaimPreparer::DaemonState{[] { return ""; },
+                                   [this](const std::string&, const std::string&, const std::string& entry) {
+                                     KnownEntry known = sample::vf(entry);
+                                     known.vf_settings = allowed;
+                                     return std::optional(known);
+                                   },
+                                   [] { return kube::NodeView{"node-a", {}}; }, [] { return "boot-1"; }},
         ClaimPreparer::Handlers{[](const auto&) {}, [](const auto&) {}, [](const auto&, const auto&) {},
                                 [](const auto&) {}},
         ClaimPreparer::Settings{.files = {.drivers = {sample::kSriov}},

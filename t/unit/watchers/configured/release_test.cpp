@@ -9,7 +9,7 @@
 #include "t/fake/fake_cluster.h"
 #include "t/fake/fake_scheduler.h"
 #include "t/fixture/golden.h"
-#include "watchers/configured/pod_sign.h"
+#include "watchers/configured/pod_signal.h"
 
 namespace sliced::configured {
 namespace {
