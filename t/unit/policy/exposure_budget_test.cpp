@@ -309,7 +309,7 @@ TEST_F(ExposureBudget, AnExcludeThatNeverCompiledIsUnreadable) {
 TEST_F(ExposureBudget, CountsUnfinishedEvaluations) {
   const std::string dear = "lists.range(1000).all(x, lists.range(500).all(y, x + y >= 0))";
   std::vector<CompiledSelector> programs;
-  std::vector<ClaimQuery> questions;
+  std::vector<Question> questions;
   for (int i = 0; i < 300; ++i)
     programs.push_back(
         compile_once(dear + " && " + std::to_string(i) + " >= 0", std::string(kExposureDriver)));
