@@ -165,5 +165,6 @@ func (c *credentials) restConfig(server string, u User) *rest.Config {
 	return &rest.Config{
 		Host: server, BearerToken: u.Token, QPS: -1, UserAgent: u.Name,
 		TLSClientConfig: rest.TLSClientConfig{CAData: c.caPEM},
+		WrapTransport:   AskAgain,
 	}
 }

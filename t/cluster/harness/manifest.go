@@ -26,15 +26,15 @@ type Manifest struct {
 	Namespace string // of the pods
 }
 
-// ReadManifest reads a file of t/cluster/testdata/pods.
-func (l *Lab) ReadManifest(name string) *Manifest {
+// ReadManifest reads a file of t/cluster/testdata/pods. It replaces more texts in it: old, new.
+func (l *Lab) ReadManifest(name string, more ...string) *Manifest {
 	l.T.Helper()
 	text, err := os.ReadFile(Path("testdata/pods/" + name))
 	if err != nil {
 		l.T.Fatal(err)
 	}
 	copied := filepath.Join(l.T.TempDir(), name)
-	filled := strings.NewReplacer("NODE", l.Node, "POLICIES", l.Namespace).Replace(string(text))
+	filled := strings.NewReplacer(append(more, "NODE", l.Node, "POLICIES", l.Namespace)...).Replace(string(text))
 	if err := os.WriteFile(copied, []byte(filled), 0o600); err != nil {
 		l.T.Fatal(err)
 	}
