@@ -171,7 +171,7 @@ TEST_P(ReadinessTest, WaitsBrieflyForAPfThatDoesNotAnswer) {
   EXPECT_EQ(offered().size(), 1u);
 }
 
-// Red when what is offered by what was known in the end is told to wait for its PF's word.
+// Red when `explain` shows a device that is offered by the known facts as waiting for its PF.
 TEST_P(ReadinessTest, ExplainsOfferedDevicesOfASilentPfByKnownFacts) {
   set_mac(0, "02:00:00:00:00:01");
   set_mac(1, "02:00:00:00:00:02");
@@ -217,7 +217,7 @@ TEST_P(ReadinessTest, KeepsAnEntryUntilItsPfAnswers) {
   }
 }
 
-// Red when whatever was read before is good enough for what has come since the decision before, however long ago that was.
+// Red when an answer of any age counts for a device that appeared after the previous decision.
 TEST_P(ReadinessTest, IgnoresAnOldAnswerForADeviceAddedWithoutDecision) {
   set_mac(0, "02:00:00:00:00:01");
   set_mac(1, "02:00:00:00:00:02");
@@ -464,7 +464,8 @@ TEST_P(ReadinessTest, ReloadsTheDefault) {
   EXPECT_EQ(offered(), Names{});
 }
 
-// What the SR-IOV network operator says is a condition like others; its kind is not a source that anybody waits for.
+// The status of the SR-IOV network operator is a condition like others. No decision waits for its kind as a
+// source.
 TEST_P(ReadinessTest, HonoursANodeState) {
   const auto node_state = [this](int mtu, const std::string& sync) {
     cluster.put(kube::kSriovNetworkNodeStates,
@@ -504,7 +505,7 @@ TEST_P(ReadinessTest, HonoursANodeState) {
   EXPECT_EQ(offered(), Names{});
 }
 
-// Red when VFs wait for the word of a PF of which the node state wants no more than the host tells.
+// Red when VFs wait for the answer of a PF although the node state requires only facts that the host has.
 TEST_P(ReadinessTest, ANodeStateWithoutVfSettingsDoesNotWaitForThePf) {
   read_vf_configs = [this](int) {
     ++asked;
@@ -524,7 +525,8 @@ TEST_P(ReadinessTest, ANodeStateWithoutVfSettingsDoesNotWaitForThePf) {
       << "no device waits for it: it is read again as anything that could not be read, and not every 2 s";
 }
 
-// Red when a node state that wants MAC addresses is judged by what was read while nobody asked.
+// Red when a node state that requires MAC addresses is compared with values that were read before any policy
+// required them.
 TEST_P(ReadinessTest, ANodeStateWithMacsWaitsForThePf) {
   cluster.install(kube::kSriovNetworkNodeStates);
   cluster.put(
@@ -649,8 +651,9 @@ TEST(ReadinessBeside, QueriesPfsForAMacWhenASelectorReadsIt) {
   EXPECT_EQ(asked, before + 2);
 }
 
-// VFs stand by a policy that asks for nothing, one of them by another one too, and after a restart their PF tells nothing.
-// Red when what that one asks for is taken for granted of the other VF, or is no longer of the one that stands by it.
+// VFs are published by a policy without conditions, one of them by a second policy with conditions. After a
+// restart their PF does not answer. Red when the conditions count as met for the other VF, or no longer for
+// the published one.
 TEST(ReadinessBeside, APublishedEntryCountsOnlyForItself) {
   fixture::DaemonWorld world;
   world.make_pf(2);

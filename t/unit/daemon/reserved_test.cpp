@@ -1,5 +1,5 @@
-// What is withdrawn while it may be allocated: nothing that excludes it is there for anybody until it is
-// shown free.
+// Entries that are withdrawn while they may be allocated: no entry that excludes them is offered until they
+// are shown free.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -98,7 +98,7 @@ TEST_F(ReservedTest, ReservesEntriesWithdrawnBeforeTheFirstDecision) {
   EXPECT_TRUE(can_allocate(kExposureDriver, kWholePf));
 }
 
-// Red when what stands in a slice does not tell its group: it would count as one of the other group, too.
+// Red when a published entry lacks its group: it would count as one of the other group, too.
 TEST_F(ReservedTest, KeepsGroupsApartAfterAnEditWhileDown) {
   for (const bool is_old : {false, true}) {
     SCOPED_TRACE(is_old);
@@ -193,8 +193,8 @@ TEST_F(ReservedTest, IgnoresContentOfForeignClaims) {
   EXPECT_EQ(recorded(), std::set<std::string>()) << log.all();
 }
 
-// Nodes spread their lists by what they take, and the size of one claim tells little of that. Red when the
-// first one of the cluster sets the pace.
+// Nodes spread their lists by the total size, which the size of one claim does not show. Red when the first
+// claim of the cluster determines the pace.
 TEST_F(ReservedTest, LargeClaimsDoNotDelayOthers) {
   take_the_pf_then_offer_vfs();
   for (const char* name : {"a", "b", "c", "d"})
@@ -223,8 +223,8 @@ TEST_F(ReservedTest, FreesARemovedFunction) {
   EXPECT_EQ(recorded(), std::set<std::string>{"0000-3b-02-1"});
 }
 
-// Functions of a PF go one after the other, and a write takes longer. Red when what a write on its way still shows of a function
-// that has gone meanwhile is recorded, as if the function had not been seen: nothing would end that.
+// The functions of a PF are removed one after the other, and a write takes longer. Red when a running write
+// records a removed function as if it had not been published: the record would never end.
 TEST_F(ReservedTest, FreesAFunctionRemovedDuringAWrite) {
   make_pf(2);
   put_policy("s", "{configs: [{}]}");
@@ -569,8 +569,9 @@ TEST_F(ReservedTest, AShareWithoutAnIdCostsNoOtherDevice) {
   EXPECT_EQ(allocatable_of(kExposureDriver), all);
 }
 
-// A claim by the name of a VF stands, of one that was there before; shares of today's VF are given away. Red when more
-// of them are, or when the VF's overdrawn counter keeps a scheduler from giving away what takes any of the other VF's.
+// A claim with the name of a VF exists from a former device; shares of the present VF are allocated. Red when
+// more of them are allocated, or when the VF's overdrawn counter prevents the scheduler from allocating any
+// of the other VF's.
 TEST_F(ReservedTest, HandlesAConflictingAllocatedEntry) {
   const std::string share = std::string(kFirstVf) + "-share", other = "0000-3b-02-1-share";
   make_pf(2);
@@ -660,8 +661,8 @@ TEST_F(ReservedTest, HandlesAClaimOfARemovedLink) {
   EXPECT_EQ(log.count("unrecorded allocations found"), 0u);
 }
 
-// The daemon dies after each of its writes in turn, on the way there and back: what may be allocated stands
-// in a slice or in a record.
+// The daemon dies after each of its writes, in both directions. Every entry that may be allocated is in a
+// slice or in a record.
 TEST_F(ReservedTest, KeepsEverythingBetweenTwoWrites) {
   make_pf(100);
   cluster.deny("resourceclaims");  // nothing is ever shown free

@@ -31,9 +31,8 @@ TEST_F(DoubtTest, SlicesAreDeletedWhileAPolicyChanges) {
     }
 }
 
-// Published for a moment and gone again before anything is known: what nobody has looked after stays in
-// unverified.
-// Red when a VF whose links cannot be read is nobody's: its PF is given away as a whole.
+// A slice is published and removed again before the claims are read: its pool stays unverified. Red when a VF
+// whose links cannot be read has no PF: its PF would be allocated as a whole.
 TEST_F(DoubtTest, AnAllocatedVfOfAnUnreadablePfBlocksWholePfs) {
   make_pf(1);
   put_policy("s", "{configs: [{}]}");
@@ -71,7 +70,8 @@ TEST_F(DoubtTest, AStartBetweenDeletionAndChange) {
   }
 }
 
-// The pool of the links has a slice although it is empty. Red when that slice tells a restart that nothing is given away.
+// The pool of links has a slice although it is empty. Red when that slice makes a restart conclude that
+// nothing is allocated.
 TEST_F(DoubtTest, AStartBetweenDeletionAndChangeOfLinks) {
   tree.bridge("br-a");
   put_exposure("p", of_type("bridge", persona("-x")));
@@ -126,8 +126,8 @@ TEST_F(DoubtTest, SlicesOfARunningDaemonAreDeleted) {
   EXPECT_EQ(cluster.count("list", "pods"), lists);
 }
 
-// Of a PF that no exposure policy is for, the other driver's VFs are offered at once; of one that both are
-// for they wait.
+// If no exposure policy selects a PF, the other driver's VFs are offered immediately. If policies of both
+// kinds do, the VFs wait.
 TEST_F(DoubtTest, EntriesWithoutExclusionDoNotWait) {
   make_pf(2);
   make_pf(2, "ens2f0", "0000:5e:00.0");
@@ -161,7 +161,8 @@ TEST_F(DoubtTest, VfsOfAPfThatTheOtherTypeOffers) {
   EXPECT_EQ(offered_by(kDriver).size(), 2u);
 }
 
-// Red when a pool without entries, which has no slices, makes a restart withdraw what stands beside it.
+// Red when a pool without entries, which has no slices, makes a restart withdraw published entries of other
+// pools.
 TEST_F(DoubtTest, ARestartKeepsPublishedEntries) {
   make_pf(2);
   put_policy("s", "{configs: [{}]}");
@@ -175,8 +176,8 @@ TEST_F(DoubtTest, ARestartKeepsPublishedEntries) {
   EXPECT_EQ(writes(), before) << log.all();
 }
 
-// A VF that waits for its MAC is in no slice, and neither is the pool of its PF. Red when each start writes down that
-// nobody knows of that pool, and takes it back; or when the VF that stands goes with it.
+// A VF that waits for its MAC is in no slice, and the pool of its PF has none. Red when each start records
+// the pool as unverified and removes the record again, or when the published VF is withdrawn.
 TEST_F(DoubtTest, ARestartWhileAVfWaitsForItsMac) {
   make_pf(2);
   read_vf_configs = [](int) {
@@ -216,8 +217,8 @@ TEST_F(DoubtTest, ARestartWhileNothingOfAPoolIsReady) {
   EXPECT_EQ(writes(), before) << log.all();
 }
 
-// Two shares of a PF are allocated, the slices are lost, and an edit has put both into one exclusionGroup. Red when
-// both are offered once the claims have told: they would take two of its one token.
+// Two shares of a PF are allocated, the slices are lost, and an edit has put both into one exclusionGroup.
+// Red when both are offered after the claims were read: they would use two of one token.
 TEST_F(DoubtTest, AnEditPutsSharesIntoOneGroup) {
   const auto put_shares = [&](const std::string& group) {
     for (const char* name : {"-i", "-m"}) put_exposure(name + 1, of_type("pf", persona(name, true, group)));

@@ -204,8 +204,8 @@ TEST_F(HostSourceTest, RemovesAFunctionAtItsEvent) {
   EXPECT_LE(updates.size(), 3u);
 }
 
-// No event reports a change of an IOMMU group to its other members. Red when a NIC counts as sharing its group with a function that is
-// gone, of its own class or another, or not with one that came.
+// No event reports a change of an IOMMU group to its other members. Red when a NIC still counts as sharing
+// its group with a removed function (of its own class or another), or not with an added one.
 TEST_F(HostSourceTest, UpdatesIommuGroupPartnersWithTheirMembers) {
   const std::string nic = "0000:02:00.0", port = "0000:02:00.1", nvme = "0000:02:00.2",
                     bridge = "0000:02:00.3";
@@ -315,8 +315,8 @@ TEST_F(HostSourceTest, LooksOnceForARemovedFunction) {
   EXPECT_TRUE(source->inventory()->vanished.empty());
 }
 
-// netlink says at once that the interface is gone, udev takes its time to say the same of the function. Red
-// when only the interface is looked at.
+// netlink reports the removal of the interface immediately; udev reports that of the function later. Red when
+// only the interface is checked.
 TEST_F(HostSourceTest, DoesNotWaitForAFunctionRemovedWithItsInterface) {
   auto vf = tree.pci("0000:3b:00.0")
                 .sriov(8)
@@ -330,8 +330,8 @@ TEST_F(HostSourceTest, DoesNotWaitForAFunctionRemovedWithItsInterface) {
   EXPECT_EQ(find(vf.address()), nullptr);
 }
 
-// While udev stands still the kernel's word of an interface is all there is. Red when it is taken for a link
-// without a function, or for nothing.
+// While udev is stopped, the kernel's event is the only source about an interface. Red when the interface
+// counts as a link without a function, or is ignored.
 TEST_F(HostSourceTest, DoesNotWaitForAFunctionAddedWithItsInterface) {
   auto pf = tree.pci("0000:3b:00.0").sriov(8);
   start_quietly();
@@ -460,8 +460,8 @@ TEST_F(HostSourceTest, IntoAPodAndBackUnderAnotherName) {
   EXPECT_EQ(find("0000:3b:00.0")->netdev->name, "ens1x");
 }
 
-// Events of udev are lost, and with them that the function of an interface that was in a pod was made anew. Red when its
-// new interface is taken for the former one that a pod has renamed: netlink has told of the renaming.
+// Events of udev are lost, among them that the function of an interface in a pod was created again. netlink
+// has reported the renaming. Red when the new interface counts as the former one that a pod renamed.
 TEST_F(HostSourceTest, RenamedBeforeItWasRead) {
   tree.pci("0000:3b:00.0").driver("igb").netdev("ens1x");
   start_quietly();
@@ -659,8 +659,8 @@ TEST_F(HostSourceTest, AHangKeepsEarlierFacts) {
   EXPECT_NE(find("0000:5b:00.0"), nullptr) << "the others go on";
 }
 
-// What stands upon an interface names it, and no event tells that it names it otherwise now. Red when only
-// the renamed interface is read: the host's use of it would be forgotten, and a device in use offered.
+// A stacked interface names its lower interface, and no event reports that it has a new name for it. Red when
+// only the renamed interface is read: its use by the host would be lost, and a device in use offered.
 TEST_F(HostSourceTest, StackedInterfacesFollowARename) {
   tree.pci("0000:3b:00.0").netdev("ens1");
   tree.virtual_link("macvlan0");
@@ -735,7 +735,8 @@ struct HostUseWhileNamesChange : HostSourceTest {
   }
 };
 
-// Red when what stands on an interface is found by the name of before, once the event alone has given it another one.
+// Red when a stacked interface is searched under the old name of its lower interface, after only an event has
+// reported the new name.
 TEST_F(HostUseWhileNamesChange, TheInterfaceIsRenamed) {
   start_with_vlan_on("ens1");
   rename("ens1", "net0");
@@ -958,7 +959,7 @@ TEST_F(HostUseWhileALinkIsMissing, FreesAnInterfaceWithoutUsersOnceReadsAreStabl
   EXPECT_GT(HostSource::kMissingReadings, 3u);
 }
 
-// Red when the interface that cannot be found frees a function that it stands on.
+// Red when an interface that cannot be found makes a function below it count as unused.
 TEST_F(HostUseWhileALinkIsMissing, WithholdsAPossibleLowerInterface) {
   tree.symlink("../hidden", tree.netdev_path("ens1") + "/upper_hidden");
   miss();
@@ -1036,7 +1037,8 @@ TEST_F(HostUseWhileALinkIsMissing, ConcludesNothingWhileStacksDiffer) {
   }
 }
 
-// Interfaces of pods with a /32 route each, ports of a bridge that has a NIC as well, and VFs that leave for a pod and come back.
+// Interfaces of pods with one /32 route each, ports of a bridge that also has a NIC, and VFs that leave for a
+// pod and return.
 TEST_F(HostUseWhileALinkIsMissing, PodsThatComeAndGoCauseNoDelay) {
   tree.bridge("br0");
   tree.enslave("ens1", "br0");
@@ -1531,7 +1533,8 @@ TEST_F(InfinibandTest, KeepsAndRereadsUnreadablePartitionKeys) {
   EXPECT_TRUE(vf(0).unreadable.empty());
 }
 
-// In the exclusive mode of RDMA namespaces the device goes into the pod together with the interface; bound to vfio-pci there is none.
+// In the exclusive mode of RDMA namespaces the RDMA device moves into the pod with the interface. A function
+// on vfio-pci has no RDMA device.
 TEST_F(InfinibandTest, KeepsPartitionKeysWhileInAPodAndDropsThemWithTheDriver) {
   start_quietly();
   const int ifindex = vf(0).netdev->ifindex;

@@ -381,7 +381,7 @@ TEST_F(NodeHostTest, RestoresTheVfsOfAWholePf) {
   EXPECT_EQ(vf_settings_, before);
 }
 
-// An interface that came back from a pod as net1, with whatever a pod can set of it.
+// An interface that returned from a pod as net1, with all settings that a pod can change.
 class ReturnedInterface : public NodeHostTest {
  protected:
   ReturnedInterface() {
@@ -677,7 +677,7 @@ TEST_F(NodeHostTest, ReadsAVdpaDeviceAndItsUser) {
             std::string::npos);
   EXPECT_EQ(asked_, std::vector<std::string>{"/dev/vhost-vdpa-3"});
 
-  // Another one of the function: whichever is open, the function is in use.
+  // Another device node of the function: the function is in use if either is open.
   holder_.reset();
   nodes_.clear();
   const std::string other = vf().path() + "/vdpa1";
@@ -894,7 +894,7 @@ TEST_F(NodeHostTest, ReportsAFunctionWithoutItsDriver) {
     EXPECT_EQ(override_, "") << "a module that is loaded later may have it";
     EXPECT_EQ(*host().restore(device()), *left) << "again";
   }
-  // Once it is there, it is taken; and what somebody else has bound meanwhile is left alone.
+  // The function is bound when it appears. A binding by another program stays unchanged.
   const auto take_again = [this] { return bind_or_restore(host(), Binding::kRebind, device(), {}); };
   EXPECT_NE(take_again().value(), "");
   refuses_.clear();
@@ -1137,7 +1137,7 @@ TEST_F(NodeHostTest, RefusesASharedGroupAndChangesNothing) {
   EXPECT_TRUE(host().bind(device(), {})) << "a bridge takes no part";
 }
 
-// Red when a claim does not get all of a group: nobody else could be reached through it.
+// Red when a claim gets only a part of a group: the group could not be used.
 TEST_F(NodeHostTest, FunctionsOfOneGroupAreBoundForOneClaim) {
   PreparedDevice other = device();
   other.pci = "0000:03:00.3";
@@ -1174,7 +1174,7 @@ TEST_F(NodeHostTest, WritesAndRemovesFiles) {
   EXPECT_TRUE(host().spec_ids("a.b/vf")->empty());
   EXPECT_FALSE(fs::exists(root_ + "/dp/x.json"));
 
-  // A directory where nothing can be written says which, whoever asks.
+  // The error of a directory that is not writable names the directory, for each caller.
   fs::remove_all(root_ + "/cdi");
   std::ofstream(root_ + "/cdi") << "no directory";
   const auto written = apply({.specs = {{spec, "uid"}}});
@@ -1253,7 +1253,8 @@ TEST_F(NodeHostTest, ARunningMachineKeepsItsAddress) {
   EXPECT_TRUE(host().set_mac(one, one.mac)) << "it has it already";
 }
 
-// The PF's own interface is asked, not a representor that stands beside it; and what is so already is left alone.
+// The request goes to the PF's own interface, not to a representor beside it. Settings that are right already
+// are not written.
 TEST_F(NodeHostTest, SetsAnAddressThroughThePf) {
   vf().link("physfn", "../0000:03:00.0");
   tree_.pci("0000:03:00.0").id("8086", "10c9").netdev("ens1f0").netdev("a_representor");
@@ -1277,8 +1278,8 @@ TEST_F(NodeHostTest, SetsAnAddressThroughThePf) {
   EXPECT_EQ(host().set_mac(one, one.mac).error().code, Errc::kNotFound);
 }
 
-// Whatever else stands below the PF's function and comes before it by name: representors of scalable functions, of VFs, of
-// another host's PF. Of two uplinks the first port's is asked, as in discovery.
+// Other interfaces below the PF's function come before it by name: representors of scalable functions, of
+// VFs, of another host's PF. Of two uplinks the first port's is used, as in discovery.
 TEST_F(NodeHostTest, SetsAnAddressThroughTheUplinkAndNoRepresentor) {
   vf().link("physfn", "../0000:03:00.0");
   auto pf = tree_.pci("0000:03:00.0").id("15b3", "101d").link("virtfn1", std::string("../") + kVf);

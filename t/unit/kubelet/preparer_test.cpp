@@ -359,7 +359,7 @@ TEST_F(PreparerTest, AVfioNodeThatChangedIsHandedOut) {
   EXPECT_EQ(preparer->prepared().begin()->second.devices.at(0).vfio->group, "9");
 }
 
-// As from the SR-IOV network device plugin: the operator binds, and no class says so.
+// As with the SR-IOV network device plugin: the operator binds the VF, and no DeviceClass has a VfConfig.
 TEST_F(PreparerTest, ADeviceOnVfioHasItsNodesWithoutAVfConfig) {
   facts_driver = node.functions.at("0000:03:00.2").driver = "vfio-pci";
   const ClaimText text = put(claim(1, "0000-03-00-2"));
@@ -372,8 +372,8 @@ TEST_F(PreparerTest, ADeviceOnVfioHasItsNodesWithoutAVfConfig) {
   EXPECT_EQ(driver_of("0000:03:00.2"), "vfio-pci") << "whoever bound it keeps it bound";
 }
 
-// Red when a claim moves a function off the variant driver that its administrator has chosen for live migration, or an unprepare
-// binds it to another one.
+// Red when a claim moves a function off the variant driver that its administrator chose for live migration,
+// or when unprepare binds the function to another driver.
 TEST_F(PreparerTest, AFunctionOnAVariantDriverOfVfioStaysThere) {
   facts_driver = node.functions.at("0000:03:00.2").driver = "mlx5_vfio_pci";
   for (const bool asks : {true, false}) {
@@ -446,8 +446,8 @@ TEST_F(PreparerTest, RestoresPinnedFactsFromTheRecordAndTheKernel) {
   EXPECT_TRUE(held.empty());
 }
 
-// Red when a network of dra-driver-sriov that was examined after its sandboxes were known is lost with the next restart, or when
-// devices whose networks it did not examine lose theirs.
+// Red when a restart loses a network of dra-driver-sriov that was examined after its sandboxes were known, or
+// when devices whose networks were not examined lose theirs.
 TEST_F(PreparerTest, RecordsTheNetworksThatWereAdopted) {
   const auto device = [](const std::string& last, const std::string& network) {
     return R"({"Device":{"request_names":["vf"],"pool_name":"node-a","device_name":"0000-03-00-)" + last +
@@ -529,7 +529,8 @@ TEST_F(PreparerTest, ReportsAHangingKernelAndReleasesNothing) {
   EXPECT_EQ(prepare(text)->error, "");
 }
 
-// What hangs may be done yet: undone meanwhile, it would be bound to vfio-pci for nobody.
+// A hanging bind may still complete. If it were undone meanwhile, the function would be bound to vfio-pci
+// without a claim.
 TEST_F(PreparerTest, KeepsTheRecordOfAHangingBindAndRetries) {
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   node.on_step = [](const std::string& step) -> std::optional<Error> {
@@ -599,8 +600,8 @@ TEST_F(PreparerTest, RepeatsEverythingAfterAnotherBoot) {
   EXPECT_EQ(node.specs.at({kKind, request(text).uid}).devices[0].edits.nodes[0].path, "/dev/vfio/9");
 }
 
-// An administrator has the function on vfio-pci, in each boot. Red when unprepare, which no prepare precedes in this boot,
-// gives it to whichever driver the kernel chooses.
+// An administrator binds the function to vfio-pci in each boot. Red when an unprepare without a prepare in
+// this boot gives the function to a driver that the kernel chooses.
 TEST_F(PreparerTest, DoesNotRestoreBindingsOfAnotherBoot) {
   facts_driver = "vfio-pci";
   node.functions["0000:03:00.2"].driver = "vfio-pci";
@@ -628,8 +629,8 @@ TEST_F(PreparerTest, RestoresBindingsOfAnUnknownBoot) {
   EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
 }
 
-// No record tells who had it before, and neither do the facts of a daemon that begins. Red when vfio-pci itself is then taken
-// for the driver of before.
+// Neither a record nor the facts at the daemon's start have the original driver. Red when vfio-pci itself
+// then counts as the original driver.
 TEST_F(PreparerTest, ReturnsARestoredClaimToItsDriver) {
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   ASSERT_EQ(prepare(text)->error, "");
@@ -657,7 +658,8 @@ TEST_F(PreparerTest, SetsACorruptCheckpointAsideAndReadsSpecs) {
   EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf") << "who had it before is found again";
 }
 
-// Red when what a disk does not give at once is taken for spoilt: who had the function before would be lost for good.
+// Red when a checkpoint that cannot be read at the first attempt counts as damaged: the original drivers of
+// its functions would be lost.
 TEST_F(PreparerTest, RetriesAnUnreadableCheckpoint) {
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   const auto answer = prepare(text);
@@ -836,8 +838,8 @@ TEST_F(ReplacedRecord, AnAbandonedPrepareLeavesNoSpec) {
   EXPECT_TRUE(spec_ids().empty());
 }
 
-// What was begun could not be taken back, and the claim has another device by now. Red when the record of the first is
-// overwritten: it stays on vfio-pci, for nobody, and nobody knows.
+// The first device could not be restored, and the claim has another device now. Red when the record of the
+// first device is overwritten: it would stay on vfio-pci without a claim and without a record.
 TEST_F(PreparerTest, ReturnsAnotherDeviceFirst) {
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
   node.on_step = [](const std::string& step) {
@@ -860,8 +862,8 @@ TEST_F(PreparerTest, ReturnsAnotherDeviceFirst) {
   EXPECT_EQ(driver_of("0000:03:00.3"), "igbvf");
 }
 
-// Red when the record of a claim that nothing was done for yet says that it is on vfio-pci: another claim's commit has
-// written it, and an administrator's function loses its driver.
+// Red when the record of a claim that has changed nothing yet contains the binding to vfio-pci. The commit of
+// another claim wrote that record, and an administrator's function would lose its driver.
 TEST_F(PreparerTest, TheNextClaimDoesNotRestoreAReservedDevice) {
   facts_driver = "vfio-pci";
   node.functions["0000:03:00.2"].driver = "vfio-pci";
@@ -1024,8 +1026,8 @@ TEST_F(PreparerTest, RefusesAClaimThatExceedsTheRecordLimit) {
   }
 }
 
-// A claim that stands may be used by pod after pod and is never taken back. Red when those that come late are not
-// known, and start without their interfaces.
+// Several pods may use an existing claim one after the other, without an unprepare. Red when the later pods
+// are unknown and start without their interfaces.
 TEST_F(PreparerTest, KeepsTheLatestPods) {
   const ClaimText text = put(claim(1, "0000-03-00-2"));
   ASSERT_EQ(prepare(text)->error, "");
@@ -1054,8 +1056,8 @@ TEST_F(PreparerTest, FiftyConcurrentClaimsSyncAFewTimes) {
   EXPECT_EQ(decode_checkpoint(*node.checkpoint).value().claims.size(), 50u);
 }
 
-// Red when the checkpoint is made before its files: whoever is killed then has files without a claim, or a claim that
-// is called prepared without its files.
+// Red when the checkpoint is written before its files: after a kill, files would exist without a claim, or a
+// claim would be recorded as prepared without its files.
 TEST_F(PreparerTest, TheCheckpointRecordsFailedFiles) {
   const ClaimText text = put(claim(1, "0000-03-00-2"));
   const auto on_disk = [&] { return decode_checkpoint(*node.checkpoint).value().claims; };

@@ -84,7 +84,7 @@ struct UnknownFactsTest : testing::Test {
   }
 };
 
-// Red when what is not known reads as "", 0 or false, or when an error that it makes is taken for an answer.
+// Red when an unknown fact reads as "", 0 or false, or when an error that it causes counts as an answer.
 TEST_F(UnknownFactsTest, AbsorbsUnknownLikeErrors) {
   const std::string name = attribute("ifName") + " == \"x\"", map = "device.attributes[\"dra.networking\"]";
   const struct {
@@ -189,7 +189,7 @@ TEST_F(UnknownFactsTest, UnreadableIsNotAbsent) {
       << "nor is anything offered by it";
 }
 
-// Red when a type that is what it seems for want of a file answers for a function that is none of it.
+// Red when a provisional type, from a missing file, gives an answer for a function of another type.
 TEST_F(UnknownFactsTest, AKnownTypeDecidesEverything) {
   vf().netdev = hotplug::Netdev{.name = "ens1f0v0", .link_type = 1};
   vf().type = DeviceType::kNic;
@@ -291,7 +291,7 @@ TEST_F(UnknownFactsTest, UsesThePreviousDecision) {
   EXPECT_EQ(decide_with({name + " || false"}), "exclude-unknown") << "an edited one";
 }
 
-// Red when a policy that exposed, and read as absent what nobody can tell, has excluded nothing since.
+// Red when the kept answer of an expose, which reads unknown facts as absent, is reused for an exclude.
 TEST_F(UnknownFactsTest, DoesNotUseAnExposeResultForAnExclude) {
   const std::string name = attribute("ifName") + " == \"x\"";
   published.exposure = {kVfEntry};
@@ -340,7 +340,7 @@ TEST_F(UnknownFactsTest, RecordsOnlyEvaluatedExcludes) {
   EXPECT_EQ(decide_with({cheap, dear}), "exclude-unknown");
 }
 
-// Red when what is not known takes more memory than what is: it may be all, of each device and selector.
+// Red when unknown facts need more memory than known ones: they may be all facts of each device and selector.
 TEST_F(UnknownFactsTest, UnknownUsesAByteForEachDeviceAndSelector) {
   ASSERT_EQ(decide_with({attribute("ifName") + " == \"x\"", attribute("mtu") + " == 9000"}),
             "exclude-unknown");
@@ -354,7 +354,7 @@ TEST_F(UnknownFactsTest, UnknownUsesAByteForEachDeviceAndSelector) {
   EXPECT_TRUE(last.selectors->memory.unknown.empty()) << "nothing where all is known";
 }
 
-// What an expose asks for in vain offers nothing new; what is published it goes on reading as absent.
+// An expose that reads an unknown fact offers nothing new. For published devices it reads the fact as absent.
 TEST_F(UnknownFactsTest, AnExposeOffersNothingByUnknownFacts) {
   const std::string free = attribute("masterBridge") + " == \"\"";
   EXPECT_EQ(decide_with({}, free), "no-policy");
@@ -363,8 +363,8 @@ TEST_F(UnknownFactsTest, AnExposeOffersNothingByUnknownFacts) {
   EXPECT_EQ(decide_with({}, attribute("ifName") + " == \"x\""), "no-policy");
 }
 
-// Red when what an expose read as absent, because the VF stood in a slice, is remembered as its word about the VF when it
-// stands there no more.
+// Red when the answer of an expose that read a fact as absent, because the VF was published, is kept after
+// the VF has left the slice.
 TEST_F(UnknownFactsTest, AnAbsentFactOffersNothingNew) {
   const std::string free = attribute("masterBridge") + " == \"\"";
   const auto decide_next = [&] {

@@ -323,7 +323,7 @@ TEST_F(LedgerTest, FreesSharesOneByOne) {
   ledger.take(Unprepared{kLinks, "br-a", "uid-1"});
 }
 
-// As after a restart of the plugin: its checkpoint tells before there is a decision.
+// As after a restart of the plugin: its checkpoint is read before the first decision.
 TEST_F(LedgerTest, ReservesPreparedEntriesWithoutARecord) {
   const std::string share = std::string(kVf) + "-m";
   for (const bool has_decided : {false, true}) {
@@ -388,7 +388,7 @@ TEST_F(LedgerTest, DropsAllocationsOfARemovedFunction) {
   EXPECT_EQ(recorded(), Set());
 }
 
-// Red when an event of a function that was at the address before makes what is allocated of this one free.
+// Red when a late event about a former function of the address releases what is allocated of the present one.
 TEST_F(LedgerTest, ConfirmsARemovalEventByALookup) {
   withdraw_the_pf();
   plug({kVfId}, kPfId);
@@ -497,7 +497,7 @@ TEST_F(LedgerTest, ReportsAllocatedEntriesAsContested) {
   EXPECT_EQ(recorded(), (Set{share("-i").entry, share("-m").entry}));
 }
 
-// Red when what is offered stays beside it: both would take more than its group's counter has.
+// Red when an offered entry remains beside it: both would need more than the counter of its group has.
 TEST_F(LedgerTest, ReportsAllocatedEntriesBesideAnUnknownGroupAsContested) {
   ledger.begin({.exposure = {true, {}}}, now);
   const Allocations both{{kPool, {{share("-i").entry, true}, {share("-m").entry, true}}}};
@@ -516,8 +516,9 @@ TEST_F(LedgerTest, ReportsAllocatedEntriesBesideAnUnknownGroupAsContested) {
   EXPECT_EQ(sliced::policy::contested({share("-m")}, ledger.holdings().at(kPool.second), kPfId).size(), 0u);
 }
 
-// A claim of the device that had the address before stands for the one that has it now. Red when what is offered, and
-// allocated too, stays beside it: that overdraws their counter, and more shares of it would be given away.
+// A claim of the former device of the address counts for the present one. Red when an entry that is offered
+// and allocated remains beside it: their counter would be overdrawn, and more shares of it would be
+// allocated.
 TEST_F(LedgerTest, ReportsAllocatedEntriesBesideAnExclusionAsContested) {
   struct Row {
     const char* what;
@@ -546,8 +547,9 @@ TEST_F(LedgerTest, ReportsAllocatedEntriesBesideAnExclusionAsContested) {
   }
 }
 
-// A PF with a share in a pod is unplugged and comes back, and claims of other shares of it stand. Red when nobody asks
-// for them: what is offered and they have overdraws the counter, which the prepared one is taken from.
+// A PF with a share in a pod is unplugged and returns; claims of other shares of it exist. Red when these
+// claims are not read: together with the offered entries they overdraw the counter that the prepared share
+// uses.
 TEST_F(LedgerTest, ChecksConflictsOfAReturningPreparedEntryImmediately) {
   const std::string here = share("-i").entry, beside = share("-m").entry;
   struct Row {
@@ -647,8 +649,8 @@ TEST_F(LedgerTest, BoundsNamesAndPools) {
   EXPECT_EQ(ledger.holdings().size(), Ledger::kPoolsMax);
 }
 
-// Red when a look ends at the first name that there is no room for: what is known and stands behind it in the
-// slice would be free too early.
+// Red when the evaluation ends at the first name without room: known entries behind it in the slice would be
+// free too early.
 TEST_F(LedgerTest, SeesKnownEntriesBeyondTheLimit) {
   std::vector<std::string> names;
   for (size_t i = 1; i < Ledger::kNamesMax; ++i) names.push_back(std::string(kVf) + "-" + std::to_string(i));
@@ -672,7 +674,7 @@ TEST_F(LedgerTest, AnInvalidRecordReservesTheWholePool) {
   EXPECT_EQ(list(10s).released, 1u);
 }
 
-// Red when VFs of the other driver stay charged for a pool that nobody ever wants anything of.
+// Red when VFs of the other driver stay reserved for a pool from which no policy offers devices.
 TEST_F(LedgerTest, AnUndecodableSliceBelongsToTheOnlyPool) {
   ledger.set_writing(false);
   ledger.learn(slice({kSriov, ""}, {kVf}, "no record"));

@@ -224,8 +224,8 @@ TEST_F(PublisherTest, AvoidsANameInUse) {
   EXPECT_EQ(log.count("name of a ResourceSlice in use"), 1u);
 }
 
-// As a kubelet does that starts. The watch tells of both before our answer comes. Red when the answer counts for more: the slice
-// would be missed until the next list.
+// As for a kubelet that starts. The watch reports both before our answer arrives. Red when the answer takes
+// precedence: the slice would be missing until the next list.
 TEST_F(PublisherTest, RestoresASliceDeletedBehindAWrite) {
   std::set<std::string> verbs{"create", "update"};
   cluster.on_answer = [&](const fake::Request& request) -> std::optional<kube::Failure> {
@@ -259,8 +259,8 @@ TEST_F(PublisherTest, DeletesASliceRecreatedBehindADelete) {
   EXPECT_EQ(devices_stored(), 0u) << log.all();
 }
 
-// Red when what an update meets in place of ours is remembered as a slice that we have been shown: the watch never
-// tells that it goes.
+// Red when the object that an update finds in place of ours is stored as a slice of the watch: the watch
+// never reports its removal.
 TEST_F(PublisherTest, ForgetsAForeignObjectFoundByAnUpdate) {
   publisher->set_desired({pool(devices(0, 1))}, kNode);
   scheduler.advance(1s);
@@ -284,7 +284,7 @@ TEST_F(PublisherTest, ForgetsAForeignObjectFoundByAnUpdate) {
   EXPECT_EQ(log.count("answers 404 to the write"), 0u);
 }
 
-// Red when whatever was shown to us counts as ours.
+// Red when every slice that the watch reported counts as ours.
 TEST_F(PublisherTest, IgnoresAndReportsForeignSlicesOnce) {
   kube::ResourceSlice gpu, other_node;
   gpu.meta.name = "node-a-gpu.example.com-x1";
@@ -335,8 +335,8 @@ TEST_F(PublisherTest, DeletesAnUnreadableSliceOnlyIfItIsOwn) {
   EXPECT_TRUE(publisher->converged());
 }
 
-// Others' annotations may make a slice too large to be decoded, or to be had at all. Red when that keeps what
-// is desired from being published, or when one that is ours stays.
+// Annotations of others may make a slice too large to decode or to read. Red when the desired slices are not
+// published then, or when a slice of ours stays.
 TEST_F(PublisherTest, ReplacesAnUndecodableSliceWithoutDelayingOthers) {
   kube::ResourceSlice slice = wanted_slice();
   slice.meta.annotations["theirs"] = std::string(4u << 20, 'x');
@@ -498,8 +498,8 @@ TEST_F(PublisherTest, EmptiesAPoolHeldByAFinalizer) {
   EXPECT_TRUE(publisher->converged());
 }
 
-// RBAC without the verb, or a webhook that always fails. Red when what may not be deleted keeps the rest from
-// being withdrawn, or when it goes on offering devices itself.
+// RBAC without the verb, or a webhook that always fails. Red when a slice that may not be deleted delays
+// other withdrawals, or still offers devices.
 TEST_F(PublisherTest, AWithdrawalDoesNotWaitForARefusedDelete) {
   for (const int status : {403, 500}) {
     SCOPED_TRACE(status);
@@ -577,8 +577,8 @@ TEST_F(PublisherTest, KeepsASliceThatCannotBeRecreated) {
   EXPECT_TRUE(publisher->converged());
 }
 
-// The name is taken, and who asks what has it is told of another object, each time. Red when create and get
-// follow each other without a wait.
+// The name is in use, and each read of it returns another object. Red when create and get follow each other
+// without a wait.
 TEST_F(PublisherTest, DoesNotLoopOnAConflictWithAnotherObject) {
   kube::ResourceSlice squatter;
   squatter.meta.name = slice_name(0, kDriver, kNode.name, kNode.name, 0);
@@ -675,8 +675,8 @@ TEST_F(PublisherTest, BacksOffFromAServerThatStoresNothing) {
   EXPECT_LE(cluster.writes().size(), 200u);
 }
 
-// Each write is stored otherwise and answered with a failure, so that the watch tells of it. Red when
-// that event begins the next attempt.
+// The server changes each write and answers it with a failure, so that the watch reports it. Red when that
+// event starts the next attempt.
 TEST_F(PublisherTest, EventsOfFailedWritesDoNotTriggerRetries) {
   int64_t count = 0;
   cluster.on_admit = [&](const fake::Request&, kube::Json& object) -> std::optional<kube::Failure> {

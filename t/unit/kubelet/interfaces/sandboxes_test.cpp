@@ -387,8 +387,8 @@ TEST_F(SandboxesTest, UndoesTheOthersIfOneAttachmentFails) {
   for (const std::string& one : world.daemon->attached) EXPECT_TRUE(one.starts_with("net2 ")) << one;
 }
 
-// The error says what each attachment took and which option gives more time. Where the machine is too busy to say it before the
-// connection's own deadline, the runtime gets more time.
+// The error contains the time of each attachment and the option that gives more time. If the machine is too
+// busy to answer before the connection's own deadline, the runtime has more time.
 TEST_F(SandboxesTest, NamesSlowAttachmentsWithTheirTimes) {
   std::string why;
   for (Millis timeout{1'000}; timeout < kEndless && why.find("together ") == std::string::npos;
@@ -487,9 +487,9 @@ TEST_F(SandboxesTest, DetachesVanishedSandboxesByTheirRecords) {
   EXPECT_EQ(world.node.records(), 0u);
 }
 
-// containerd says nothing of the end of a sandbox that is older than itself, and removes its namespace's file.
-// A reboot takes all sandboxes. Red when the plugins of all run at once: their pipes alone are more than a process may have
-// open.
+// containerd does not report the end of a sandbox that is older than itself, and removes the file of its
+// namespace. A reboot removes all sandboxes. Red when the plugins of all run at the same time: their pipes
+// alone would exceed the limit of open files.
 TEST_F(SandboxesTest, DetachesVanishedSandboxesAFewAtATime) {
   World world(*this, kNoCallIsSlow, kFew);
   constexpr size_t kMany = 3 * kFew.later_max;
@@ -507,8 +507,8 @@ TEST_F(SandboxesTest, DetachesVanishedSandboxesAFewAtATime) {
   EXPECT_GT(world.daemon->most_chains, 1u);
 }
 
-// As when a node boots, or is drained. Red when each call's plugins are begun at once, when ADD waits for DEL, or when the DELs of one
-// namespace's pods leave no room for those of another.
+// As when a node boots or is drained. Red when each call's plugins start immediately, when ADD waits for DEL,
+// or when the DELs of one namespace's pods leave no slot for those of another.
 TEST_F(SandboxesTest, BoundsConcurrentPluginsAndNoAddWaitsForADel) {
   World world(*this, kNoCallIsSlow, kFew);
   constexpr size_t kMany = kFew.dels_max + 2;
@@ -787,7 +787,8 @@ std::string of_pod_a(const World& world, const std::string& id) {
   return field(1, field(1, id) + first.substr(field(1, "a").size()));
 }
 
-// Red when an ADD that ran no plugin leaves a record whose DEL cannot run either, and the events name that in the place of the cause.
+// Red when an ADD that ran no plugin leaves a record whose DEL cannot run either, and the events name the DEL
+// instead of the cause.
 TEST_F(SandboxesTest, OwesNothingIfNoPluginRan) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
@@ -809,7 +810,8 @@ TEST_F(SandboxesTest, OwesNothingIfNoPluginRan) {
   EXPECT_EQ(world.call("Run", of_pod_a(world, "a4")), "");
 }
 
-// Red when a retry is refused for what the first attempt has left, and no longer says why that failed.
+// Red when a retry is refused because of remains of the first attempt, and its error does not contain the
+// first cause.
 TEST_F(SandboxesTest, ARetryReportsTheFirstCause) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
@@ -908,7 +910,7 @@ TEST_F(SandboxesTest, AnotherSandboxOfThePodTakesTheDeviceOver) {
   EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1", "DEL a net1", "ADD a2 net1"}));
 }
 
-// Of a link, which nobody has alone: its address is taken as long as the sandbox that ended has it.
+// For a link, which is never exclusive: its address is in use as long as the sandbox that ended has it.
 TEST_F(SandboxesTest, UndoesTheFormerSandboxesLinkFirst) {
   World world(*this);
   world.node.prepare("uid-a", "net1", "");
@@ -923,7 +925,7 @@ TEST_F(SandboxesTest, UndoesTheFormerSandboxesLinkFirst) {
   EXPECT_EQ(world.node.records(), 2u);
 }
 
-// A claim that stands may be reserved for more pods, and the kubelet does not have it prepared again. Red when the second
+// More pods may be added to a prepared claim, and the kubelet does not prepare it again. Red when the second
 // pod runs without its interface.
 TEST_F(SandboxesTest, AttachesAPodThatSharesAPreparedClaimBeforeItsContainer) {
   World world(*this);
@@ -947,8 +949,8 @@ TEST_F(SandboxesTest, AttachesAPodThatSharesAPreparedClaimBeforeItsContainer) {
   EXPECT_EQ(claim.pods.back().uid, "uid-b");
 }
 
-// Names are given when a claim is prepared, and nobody knows then which pods will share it. Red when the second pod runs
-// without the interface of the shared claim, because its own has the name.
+// Interface names are chosen when a claim is prepared, before its other pods are known. Red when the second
+// pod runs without the interface of the shared claim because another interface of that pod has the name.
 TEST_F(SandboxesTest, DistinguishesTwoInterfacesOfOneName) {
   World world(*this);
   world.node.prepare("uid-a", "net1", "");
@@ -990,8 +992,8 @@ TEST_F(SandboxesTest, HoldsANamespaceOnce) {
   EXPECT_EQ(world.node.open_files("netns-a"), 0u);
 }
 
-// What a runtime says of a full node is one turn of the loop. Red when each container is looked for in all pods, and each
-// claim in all containers.
+// The loop handles a runtime's report of a full node in one turn. Red when each container is searched in all
+// pods, and each claim in all containers.
 TEST_F(SandboxesTest, SynchronizeIsLinearInSandboxes) {
   const auto synchronize = [this](size_t claims) {
     const auto world = std::make_shared<World>(*this);
@@ -1043,8 +1045,8 @@ TEST_F(SandboxesTest, UndoesAndRepeatsThePeersUnfinishedWork) {
   EXPECT_EQ(world.node.calls(), (Lines{"DEL a net1", "ADD a net1"}));
 }
 
-// Red when a definition that the peer had read reaches another interface, another store or what its author may not say, or when it
-// keeps a pod from its end.
+// Red when a definition that the peer had read reaches another interface, another store or a field that its
+// author may not set, or when it prevents a pod from ending.
 TEST_F(SandboxesTest, UndoesThePeersWorkWithoutForbiddenFields) {
   World world(*this);
   PreparedDevice& device = world.node.prepare("uid-a", "net1");
