@@ -8,6 +8,7 @@
 #include <list>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -31,7 +32,7 @@ struct ThreadExecutor::Shared {
     TimePoint started;
     Millis deadline;
     pthread_t worker;
-    bool lost = false;
+    std::optional<Thread> lost;  // the worker, once the job is beyond its deadline
   };
   struct Waiting {
     JobId id;
@@ -44,7 +45,8 @@ struct ThreadExecutor::Shared {
   std::deque<Waiting> waiting;
   std::map<JobId, Running> running;
   std::vector<JobId> finished;  // not reported to the loop yet
-  std::vector<Thread> workers;  // without the lost ones, which are detached
+  std::vector<Thread> workers;  // without the lost ones
+  std::vector<Thread> retired;  // lost ones whose work has returned
   bool closed = false;          // the executor was destroyed: async must not be used
   uv_async_t* async = nullptr;
 
@@ -52,11 +54,11 @@ struct ThreadExecutor::Shared {
   static void work_on(Shared& shared) noexcept;
   bool take(std::unique_lock<std::mutex>& lock, Waiting& job);
   bool put_back(JobId id);
-  void detach(pthread_t worker);
+  std::optional<Thread> extract(pthread_t worker);
   std::deque<Waiting> withdraw(JobId id);
   size_t lost() const {
-    return static_cast<size_t>(
-        std::count_if(running.begin(), running.end(), [](const auto& job) { return job.second.lost; }));
+    return static_cast<size_t>(std::count_if(running.begin(), running.end(),
+                                             [](const auto& job) { return job.second.lost.has_value(); }));
   }
 };
 
@@ -85,16 +87,24 @@ bool ThreadExecutor::Shared::take(std::unique_lock<std::mutex>& lock, Waiting& j
 
 // Returns false if the worker was replaced meanwhile, or the executor was destroyed.
 bool ThreadExecutor::Shared::put_back(JobId id) {
-  const bool lost = running.at(id).lost;
-  running.erase(id);
-  if (closed || lost) return false;
+  std::optional<Thread> lost = std::move(running.extract(id).mapped().lost);
+  if (closed) return false;
+  if (lost) {
+    retired.push_back(std::move(*lost));
+    return false;
+  }
   finished.push_back(id);
   uv_async_send(async);
   return true;
 }
 
-void ThreadExecutor::Shared::detach(pthread_t worker) {
-  std::erase_if(workers, [&](const Thread& thread) { return thread.has_id(worker); });
+std::optional<Thread> ThreadExecutor::Shared::extract(pthread_t worker) {
+  const auto at = std::find_if(workers.begin(), workers.end(),
+                               [&](const Thread& thread) { return thread.has_id(worker); });
+  if (at == workers.end()) return std::nullopt;
+  Thread extracted = std::move(*at);
+  workers.erase(at);
+  return extracted;
 }
 
 // Removes a job that no worker has started, if there is one. Returns it, so that its captures are destroyed
@@ -141,6 +151,7 @@ class ThreadExecutor::Loopside {
   void watch(TimePoint when);
   void look_at_deadlines();
   void staff();
+  void join_retired();
   void refuse(std::deque<Shared::Waiting> jobs);
   void complete(const std::vector<JobId>& jobs, bool finished);
 
@@ -164,8 +175,8 @@ Handle<uv_async_t> ThreadExecutor::Loopside::open_async(Loop& loop) {
       .value();
 }
 
-// Joins the idle workers: the destructors of their thread-local values use globals of libraries (OpenSSL),
-// which exit() destroys.
+// Joins the workers that have nothing more to do: the destructors of their thread-local values use globals of
+// libraries (OpenSSL), which exit() destroys.
 ThreadExecutor::Loopside::~Loopside() {
   std::deque<Shared::Waiting> never_run;  // destroyed outside the lock
   std::vector<Thread> idle;
@@ -173,11 +184,12 @@ ThreadExecutor::Loopside::~Loopside() {
     const std::lock_guard lock(shared_->mutex);
     shared_->closed = true;
     never_run.swap(shared_->waiting);
-    for (const auto& [id, job] : shared_->running) shared_->detach(job.worker);
+    for (const auto& [id, job] : shared_->running) (void)shared_->extract(job.worker);
     idle.swap(shared_->workers);
     shared_->work_arrived.notify_all();
   }
   for (Thread& worker : idle) worker.join();
+  join_retired();
 }
 
 std::unique_ptr<Job> ThreadExecutor::Loopside::run(Work work, Millis deadline, Done on_done) {
@@ -236,8 +248,7 @@ void ThreadExecutor::Loopside::look_at_deadlines() {
     for (auto& [id, job] : shared_->running) {
       if (job.lost || job.deadline <= Millis{0}) continue;
       if (job.started + job.deadline <= now) {
-        job.lost = true;
-        shared_->detach(job.worker);
+        job.lost = shared_->extract(job.worker);
         late.push_back(id);
       } else {
         next = std::min(next, job.started + job.deadline);
@@ -251,8 +262,19 @@ void ThreadExecutor::Loopside::look_at_deadlines() {
   complete(late, false);
 }
 
+// Waits for the ends of threads, not for work.
+void ThreadExecutor::Loopside::join_retired() {
+  std::vector<Thread> retired;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    retired.swap(shared_->retired);
+  }
+  for (Thread& worker : retired) worker.join();
+}
+
 // Starts workers for waiting jobs, or fails the jobs if too many workers are lost.
 void ThreadExecutor::Loopside::staff() {
+  join_retired();
   const std::lock_guard lock(shared_->mutex);
   const size_t lost = shared_->lost();
   const size_t busy = shared_->running.size() - lost;

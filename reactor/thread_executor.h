@@ -13,7 +13,7 @@ class Loop;
 /// Deadline: counts from the start of the job on a worker, without the time in the queue.
 /// Lost:     a worker beyond its deadline is replaced, and ends when its work returns. With lost_max lost
 /// workers, new and waiting jobs fail: on_done(false) in the next turn.
-/// End:      the destructor ends idle workers and waits for that, but not for running work, which then uses
+/// End:      the destructor joins the workers without work. It does not wait for running work, which then uses
 /// only captured values. While busy() is true a process must leave by _exit, because exit() would destroy
 /// globals that the work uses.
 class ThreadExecutor final : public Executor {

@@ -44,7 +44,8 @@ struct LineWriter::Shared {
   uint64_t lost = 0;  // since the last of them
   uint64_t lost_in_all = 0;
   bool is_refused = false;  // the last write failed: the loss is reported with the next line that succeeds
-  bool is_writing = false, has_thread = false, is_closed = false;
+  bool is_writing = false, is_closed = false;
+  std::optional<Thread> thread;  // nullopt: not started, or the writer was destroyed
 };
 
 // Returns the next line, or the report of lost ones; nullopt at the end.
@@ -86,20 +87,24 @@ LineWriter::LineWriter(int fd, ReportLoss report_loss, size_t bytes_max)
     : shared_(std::make_shared<Shared>(fd, std::move(report_loss), bytes_max)) {}
 
 LineWriter::~LineWriter() {
-  flush();
-  const std::lock_guard lock(shared_->mutex);
-  shared_->is_closed = true;
-  shared_->work_arrived.notify_all();
+  const bool is_idle = flush();
+  std::optional<Thread> thread;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->is_closed = true;
+    thread.swap(shared_->thread);
+    shared_->work_arrived.notify_all();
+  }
+  if (is_idle && thread) thread->join();
 }
 
 void LineWriter::put(std::string line) {
   if (line.empty()) return;
   Shared& shared = *shared_;
   const std::lock_guard lock(shared.mutex);
-  if (!shared.has_thread)
-    shared.has_thread = Thread::start<&Shared::write_on>(kStackBytes, shared_).has_value();
+  if (!shared.thread) shared.thread = Thread::start<&Shared::write_on>(kStackBytes, shared_);
   Shared::Line next{std::move(line), shared.lost};
-  if (!shared.has_thread || next.size() > shared.bytes_max - shared.bytes) {
+  if (!shared.thread || next.size() > shared.bytes_max - shared.bytes) {
     ++shared.lost_in_all;
     ++shared.lost;
     return;
@@ -113,7 +118,7 @@ void LineWriter::put(std::string line) {
 bool LineWriter::flush(std::chrono::milliseconds longest) {
   std::unique_lock lock(shared_->mutex);
   return shared_->work_done.wait_for(lock, longest,
-                                     [this] { return !shared_->has_thread || shared_->is_idle(); });
+                                     [this] { return !shared_->thread || shared_->is_idle(); });
 }
 
 bool LineWriter::is_refused() const {

@@ -17,7 +17,7 @@ namespace sliced {
 /// Errors:     a line that the descriptor refuses (EPIPE, ENOSPC) is dropped. REQUIRES: SIGPIPE is ignored.
 /// Threads:    put() and flush() from one thread. report_loss runs on the writing thread.
 /// Ownership:  fd is not owned and must stay open while lines are buffered. The destructor waits at most
-///             kFlushMax; a blocked thread is then left to the end of the process.
+///             kFlushMax and joins the thread; a blocked one is left to the end of the process.
 class LineWriter {
  public:
   using ReportLoss = std::function<std::string(uint64_t lines)>;

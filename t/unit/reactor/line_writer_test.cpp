@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "reactor/base/text.h"
@@ -132,6 +135,31 @@ TEST_F(LineWriterTest, IsAbandonedIfThePipeIsNotRead) {
   EXPECT_GT(read(reading, some, sizeof some), 0);
   close(reading);  // lets the thread go, which may need the other end a moment longer
   reading = writing = -1;
+}
+
+// exit() destroys globals that destructors of a thread's local values use.
+TEST_F(LineWriterTest, ItsDestructorWaitsUntilTheThreadHasEnded) {
+  static std::atomic<int> ended;
+  ended = 0;
+  struct ThreadData {
+    ~ThreadData() {
+      std::this_thread::sleep_for(std::chrono::milliseconds{50});
+      ++ended;
+    }
+    std::string text;
+  };
+  {
+    LineWriter writer(
+        writing,
+        [](uint64_t lines) {
+          thread_local ThreadData data;
+          return data.text = report_loss(lines);
+        },
+        100);
+    writer.put(std::string(200, 'x') + "\n");
+    EXPECT_EQ(lines_of(read_until("lost")), std::vector<std::string>{"lost 1"});
+  }
+  EXPECT_EQ(ended, 1);
 }
 
 TEST_F(LineWriterTest, KeepsTheFlagsOfTheDescriptor) {
