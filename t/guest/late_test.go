@@ -122,14 +122,14 @@ func (n *node) setMTU(t *testing.T, address string) {
 // recordEvents has the runtime's events written down from now on, each with the runtime's own time.
 func (n *node) recordEvents(t *testing.T) {
 	t.Helper()
-	n.guest.Run(t, "/opt/bin/ctr events >/run/events 2>&1 </dev/null &")
+	n.guest.Run(t, ">/run/events; /opt/bin/ctr events >/run/events 2>&1 </dev/null &")
 	n.mark(t, "begun")
 	n.wait(t, "events are written down", func() bool {
-		out, status := n.guest.Try("cat /run/events", harness.Patience)
-		if status == 0 && out == "" {
+		out := n.guest.Run(t, "cat /run/events")
+		if out == "" {
 			n.guest.Run(t, "/opt/bin/ctr namespaces label begun at=last")
 		}
-		return status == 0 && out != ""
+		return out != ""
 	})
 }
 

@@ -76,7 +76,7 @@ func plug(t testing.TB, id, slot string) string {
 		for _, line := range strings.Fields(guest.Run(t, list)) {
 			if !strings.Contains(before, line) {
 				address := strings.Split(line, "/")[5]
-				if _, status := guest.Try("udevadm settle --timeout=100000; ls /sys/bus/pci/devices/"+address+"/net/*/ifindex", patience); status == 0 {
+				if guest.Run(t, "udevadm settle --timeout=100000; ls /sys/bus/pci/devices/"+address+"/net/*/ifindex 2>/dev/null || true") != "" {
 					return address
 				}
 			}
