@@ -204,8 +204,8 @@ func (tab *tab) evaluate(expression string) (any, error) {
 		}
 	}
 	err := tab.b.try(tab.t, tab.session, "Runtime.evaluate", p{"expression": expression, "returnByValue": true, "awaitPromise": true, "allowUnsafeEvalBlockedByCSP": false}, &out)
-	if out.ExceptionDetails != nil {
-		tab.t.Fatalf("%s: %s", expression, out.ExceptionDetails.Exception.Description)
+	if err == nil && out.ExceptionDetails != nil {
+		err = fmt.Errorf("%s: %s", expression, out.ExceptionDetails.Exception.Description)
 	}
 	return out.Result.Value, err
 }
@@ -217,7 +217,8 @@ func (tab *tab) is(expression string, wanted any) {
 	}
 }
 
-// until the expression is true. A page that is replaced meanwhile ends the evaluation with an error: asked again.
+// until the expression is true. It is asked again after an error: a page that is replaced meanwhile ends the evaluation, and a new one
+// does not have all elements yet.
 func (tab *tab) until(expression string) {
 	tab.t.Helper()
 	for deadline := interop.Limit(); ; time.Sleep(30 * time.Millisecond) {

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -87,13 +88,18 @@ func startNode(t *testing.T) *node {
 	}
 }
 
+// freeAddress avoids the kernel's ephemeral range: while a daemon is down, the port must not be given to the browser's attempts to
+// connect, one of which would connect to itself and keep the port.
 func freeAddress(t *testing.T) string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 1000 {
+		address := fmt.Sprintf("127.0.0.1:%d", 15000+rand.IntN(17000))
+		if listener, err := net.Listen("tcp", address); err == nil {
+			listener.Close()
+			return address
+		}
 	}
-	defer listener.Close()
-	return listener.Addr().String()
+	t.Fatal("no free port between 15000 and 32000")
+	return ""
 }
 
 func (n *node) write(path, text string) {
