@@ -57,7 +57,7 @@ using Rows = std::vector<std::string>;
 
 // Elastic Network Adapter of Amazon EC2: 1d0f:ec20 (drivers/net/ethernet/amazon/ena), interfaces ens5 and ens6 on bus 0. A guest's NUMA
 // node is not told, and neither is SR-IOV, which the hypervisor keeps to itself.
-TEST_F(CloudHosts, AmazonEna) {
+TEST_F(CloudHosts, AmazonEnaIsDiscovered) {
   for (const auto& [address, name] : {std::pair("0000:00:05.0", "ens5"), {"0000:00:06.0", "ens6"}})
     tree.pci(address, "pci0000:00").id("1d0f", "ec20").numa(-1).driver("ena").netdev(name);
   tree.default_route("ens5");
@@ -66,7 +66,7 @@ TEST_F(CloudHosts, AmazonEna) {
 }
 
 // Google Virtual NIC: 1ae0:0042, driver gve (Documentation/networking/device_drivers/ethernet/google/gve.rst).
-TEST_F(CloudHosts, GoogleGve) {
+TEST_F(CloudHosts, GoogleGveIsDiscovered) {
   for (const auto& [address, name] : {std::pair("0000:00:04.0", "ens4"), {"0000:00:05.0", "ens5"}})
     tree.pci(address, "pci0000:00").id("1ae0", "0042").numa(-1).driver("gve").netdev(name);
   tree.default_route("ens4");
@@ -76,7 +76,7 @@ TEST_F(CloudHosts, GoogleGve) {
 
 // Azure's accelerated networking: a synthetic interface on VMBus, and a VF without PF whose interface netvsc enslaves
 // (Documentation/networking/device_drivers/ethernet/microsoft/netvsc.rst; drivers/net/hyperv/netvsc_drv.c, netvsc_vf_join).
-TEST_F(CloudHosts, AzureNetvscWithItsVf) {
+TEST_F(CloudHosts, AzureNetvscIsDiscoveredWithItsVf) {
   const std::string bus = "LNXSYSTM:00/LNXSYBUS:00/ACPI0004:00/VMBUS:00/";
   netdev(bus + "000d3a00-0001-0000-3130-444531334632", "eth0", 102);
   tree.pci("7ad3:00:02.0", bus + "00000001-7ad3-8899-0000-000000000000/pci7ad3:00")
@@ -94,7 +94,7 @@ TEST_F(CloudHosts, AzureNetvscWithItsVf) {
 
 // Microsoft Azure Network Adapter: one function, 1414:00ba, with a port for each synthetic interface
 // (drivers/net/ethernet/microsoft/mana; vyos/vyos-1x#5338).
-TEST_F(CloudHosts, AzureMana) {
+TEST_F(CloudHosts, AzureManaIsDiscovered) {
   const std::string bus = "LNXSYSTM:00/LNXSYBUS:00/ACPI0004:00/VMBUS:00/";
   netdev(bus + "7c1e5200-0001-0000-3130-444531334632", "eth0", 102);
   netdev(bus + "7c1e5200-0002-0000-3130-444531334632", "eth1", 103);
@@ -114,7 +114,7 @@ TEST_F(CloudHosts, AzureMana) {
 }
 
 // virtio 1.0, section 5.1: 1af4:1041; the interface is below the virtio device.
-TEST_F(CloudHosts, Virtio) {
+TEST_F(CloudHosts, VirtioIsDiscovered) {
   tree.pci("0000:00:03.0", "pci0000:00")
       .id("1af4", "1041")
       .numa(-1)

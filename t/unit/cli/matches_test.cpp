@@ -122,7 +122,7 @@ TEST(Matches, ShareABudgetOverAllDevices) {
   EXPECT_EQ(match_host(*cheap, host, kExposure).left_out, "");
 }
 
-TEST(Matches, OfEntriesShareABudget) {
+TEST(Matches, AllEntriesShareABudget) {
   const auto program = cel::Program::compile("lists.range(100).all(x, x >= 0)", cel::selector_environment());
   std::vector<kube::Device> entries;
   for (int i = 0; i < 128; ++i) entries.push_back({.name = "e" + std::to_string(100 + i)});

@@ -114,7 +114,7 @@ TEST(Load, AcceptsEveryCommandInItsProgram) {
   }
 }
 
-TEST(Load, EveryFormOfAFlag) {
+TEST(Load, AcceptsEveryFormOfAFlag) {
   const Loaded loaded = World{}.load({"plan", "--cluster", "dir:/p", "--host=/h", "-ojson", "-n", "apps",
                                       "--node-name", "n1", "--node-labels", "a=1,b=2"});
   EXPECT_EQ(loaded.problems, Words{});
@@ -419,7 +419,7 @@ TEST(Load, HelpAboutNoCommandIsRefused) {
   }
 }
 
-TEST(Load, Help) {
+TEST(Load, RecognizesRequestsForHelp) {
   const struct {
     Words arguments;
     Command about;

@@ -82,7 +82,7 @@ TEST_F(NodeStateSourceTest, ReadsNothingWithoutDemand) {
   EXPECT_EQ(said(), "no SriovNetworkNodeState is read") << "what nobody follows is not known";
 }
 
-TEST_F(NodeStateSourceTest, CreatedInProgressSucceededEditedDeleted) {
+TEST_F(NodeStateSourceTest, FollowsTheStateFromCreationToDeletion) {
   install();
   want();
   EXPECT_EQ(said(), kMissing);

@@ -325,7 +325,7 @@ TEST_P(ReadinessTest, ALostConditionWithdrawsImmediately) {
   EXPECT_EQ(offered().size(), 2u);
 }
 
-TEST_P(ReadinessTest, KeepAndTaint) {
+TEST_P(ReadinessTest, KeepsOrTaintsAsOnLossRequires) {
   set_mac(0, "02:00:00:00:00:01");
   policy("{require: [adminMac], onLoss: keep}");
   start();

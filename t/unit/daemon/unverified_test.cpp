@@ -48,7 +48,7 @@ TEST_F(DoubtTest, AnAllocatedVfOfAnUnreadablePfBlocksWholePfs) {
   EXPECT_EQ(offered(), Set{});
 }
 
-TEST_F(DoubtTest, AStartBetweenDeletionAndChange) {
+TEST_F(DoubtTest, WithholdsConflictsAfterAStartBetweenDeletionAndChange) {
   for (const Flip& flip : flips()) {
     SCOPED_TRACE(flip.what);
     make_pf(2);
@@ -72,7 +72,7 @@ TEST_F(DoubtTest, AStartBetweenDeletionAndChange) {
 
 // The pool of links has a slice although it is empty. Red when that slice makes a restart conclude that
 // nothing is allocated.
-TEST_F(DoubtTest, AStartBetweenDeletionAndChangeOfLinks) {
+TEST_F(DoubtTest, WithholdsLinksAfterAStartBetweenDeletionAndChange) {
   tree.bridge("br-a");
   put_exposure("p", of_type("bridge", persona("-x")));
   start();
@@ -243,7 +243,7 @@ TEST_F(DoubtTest, AnEditPutsSharesIntoOneGroup) {
 }
 
 // A first policy on a node that has been up for a while waits for one list.
-TEST_F(DoubtTest, TheFirstPolicyOfANode) {
+TEST_F(DoubtTest, TheFirstPolicyOfANodeWaitsForOneList) {
   make_pf(2);
   put_policy("s", "{configs: [{resourceFilters: [{vendors: ['0000']}]}]}");
   start();
@@ -332,7 +332,7 @@ TEST_F(DoubtTest, TheOtherDriversSlicesAreDeletedBesideTheSliceOfLinks) {
 }
 
 // The list is read in pages; a page that has expired, or that is refused, proves nothing.
-TEST_F(DoubtTest, AListOfManyPages) {
+TEST_F(DoubtTest, ReadsAListOfManyPages) {
   make_pf(2);
   for (int i = 0; i < 1'200; ++i)
     put_claim("claim-" + std::to_string(i), "other.example.com", "pool", "device");

@@ -343,7 +343,7 @@ TEST_F(HostSourceTest, DoesNotWaitForAFunctionAddedWithItsInterface) {
   EXPECT_EQ(find("0000:3b:00.0")->num_vfs, 1) << "its PF is looked at as well";
 }
 
-TEST_F(HostSourceTest, DriverRebind) {
+TEST_F(HostSourceTest, FollowsARebindOfTheDriver) {
   auto vf = tree.pci("0000:3b:00.0")
                 .sriov(8)
                 .vfs(1, [](SysfsTree::Pci one, int) { one.driver("iavf").netdev("ens1f0v0"); })
@@ -367,7 +367,7 @@ TEST_F(HostSourceTest, DriverRebind) {
   EXPECT_EQ(find(vf.address())->netdev->name, "eth7");
 }
 
-TEST_F(HostSourceTest, Rename) {
+TEST_F(HostSourceTest, FollowsARename) {
   tree.pci("0000:3b:00.0").driver("igb").netdev("eth0").sriov(7).vfs(1);
   start_quietly();
   tree.rename_netdev("eth0", "enp59s0");
@@ -378,7 +378,7 @@ TEST_F(HostSourceTest, Rename) {
   EXPECT_EQ(updates.size(), 1u);
 }
 
-TEST_F(HostSourceTest, RenameReportedByNetlinkAlone) {
+TEST_F(HostSourceTest, FollowsARenameThatOnlyNetlinkReports) {
   tree.pci("0000:3b:00.0").driver("igb").netdev("eth0");
   tree.virtual_link("veth0");
   start_quietly();
@@ -432,7 +432,7 @@ TEST_F(HostSourceTest, AssignsALateRenameToTheInterfaceThatItNames) {
   EXPECT_EQ(find("0000:3b:00.0")->netdev->name, "lan");
 }
 
-TEST_F(HostSourceTest, IntoAPodAndBackUnderAnotherName) {
+TEST_F(HostSourceTest, FollowsAnInterfaceIntoAPodAndBackUnderAnotherName) {
   tree.pci("0000:3b:00.0").driver("igb").netdev("ens1").sriov(7).rdma("mlx5_0");
   start_quietly();
   const Netdev before = *find("0000:3b:00.0")->netdev;
@@ -737,7 +737,7 @@ struct HostUseWhileNamesChange : HostSourceTest {
 
 // Red when a stacked interface is searched under the old name of its lower interface, after only an event has
 // reported the new name.
-TEST_F(HostUseWhileNamesChange, TheInterfaceIsRenamed) {
+TEST_F(HostUseWhileNamesChange, FollowsARenamedInterface) {
   start_with_vlan_on("ens1");
   rename("ens1", "net0");
   expect_used("default route through storage");
@@ -1222,7 +1222,7 @@ TEST_F(HostSourceTest, HandlesDevicesThatVanishDuringARead) {
   }
 }
 
-TEST_F(HostSourceTest, AdminMacs) {
+TEST_F(HostSourceTest, ReadsAdminMacs) {
   std::map<int, VfConfig> configs{{0, {.mac = "02:aa:00:00:00:01"}}, {1, {.mac = "00:00:00:00:00:00"}}};
   int asked = 0;
   read_vf_configs = [&](int) {

@@ -5,7 +5,7 @@
 namespace sliced::hotplug {
 namespace {
 
-TEST(DecodeVlanConfig, Lines) {
+TEST(DecodeVlanConfig, ReadsEachLine) {
   const std::string_view text =
       "VLAN Dev name    | VLAN ID\n"
       "Name-Type: VLAN_NAME_TYPE_RAW_PLUS_VID_NO_PAD\n"
@@ -19,7 +19,7 @@ TEST(DecodeVlanConfig, Lines) {
   EXPECT_TRUE(decode_vlan_config("").empty());
 }
 
-TEST(DecodeDefaultRoutes, V4) {
+TEST(DecodeDefaultRoutes, ReadsIpv4Routes) {
   const struct {
     const char* why;
     const char* line;
@@ -54,7 +54,7 @@ TEST(DecodeDefaultRoutes, V4) {
 }
 
 // OVN's management port: an address, and the cluster's networks through a gateway. Red when it is offered to pods.
-TEST(DecodeOtherRoutes, V4) {
+TEST(DecodeOtherRoutes, ReadsIpv4Routes) {
   const std::string subnet = "mp0\t0001F40A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n";   // 10.244.1.0/24
   const std::string cluster = "mp0\t0000F40A\t0101F40A\t0003\t0\t0\t0\t0000FFFF\t0\t0\t0\n";  // 10.244.0.0/16
   const std::string within =
@@ -76,7 +76,7 @@ TEST(DecodeOtherRoutes, V4) {
   }
 }
 
-TEST(DecodeOtherRoutes, V6) {
+TEST(DecodeOtherRoutes, ReadsIpv6Routes) {
   const std::string zeros(32, '0'), gateway = "fd000000000000010000000000000001";
   const auto line = [&](const std::string& destination, const std::string& length, const std::string& hop,
                         const std::string& flags) {
@@ -98,7 +98,7 @@ TEST(DecodeOtherRoutes, V6) {
   }
 }
 
-TEST(DecodeDefaultRoutes, V6) {
+TEST(DecodeDefaultRoutes, ReadsIpv6Routes) {
   const std::string zeros(32, '0'), gateway = "fe800000000000000000000000000001";
   const auto line = [&](const std::string& metric, const std::string& flags, const std::string& name) {
     return zeros + " 00 " + zeros + " 00 " + gateway + " " + metric + " 00000001 00000000 " + flags +

@@ -150,7 +150,7 @@ std::string vfs_of_pf(const std::string& all) {
   return link(RTM_NEWLINK, 7, name("ens1f0") + attribute(IFLA_VFINFO_LIST | NLA_F_NESTED, all));
 }
 
-TEST(DecodeVfConfigs, ByIndex) {
+TEST(DecodeVfConfigs, ReturnsMacsByIndex) {
   const auto configs = decode_vf_configs(
       vfs_of_pf(vf(0, "\x02\x11\x22\x33\x44\xff") + vf(1, "") + vf(63, "\x02\1\1\1\1\1") + vf(70'000, "\2")));
   EXPECT_EQ(*configs, (std::map<int, VfConfig>{{0, {.mac = "02:11:22:33:44:ff"}},

@@ -48,7 +48,7 @@ TEST_F(ScanTest, AnEmptyRootHasNoDevicesAndNoProblems) {
 }
 
 // mlx4, cxgb4, nfp: the host may use the second port while the first one is free.
-TEST_F(ScanTest, AFunctionWithSeveralPorts) {
+TEST_F(ScanTest, ReadsAllPortsOfAFunction) {
   tree.pci("0000:3b:00.0").id("15b3", "1007").driver("mlx4_core").netdev("two0").netdev("one0");
   tree.netdev_attr("one0", "dev_port", "0");
   tree.netdev_attr("two0", "dev_port", "1");
@@ -107,7 +107,7 @@ TEST_F(ScanTest, RepresentorsAreNoPorts) {
 
 // Below their functions, whatever they are called (`vdpa dev add name vdpa0 mgmtdev pci/0000:3b:02.1`); in a snapshot by hand the name says
 // whose they are. Red when a VF that the host uses through its vDPA device is free, or when no node is found for a pod.
-TEST_F(ScanTest, VdpaDevicesOfVfs) {
+TEST_F(ScanTest, FindsVdpaDevicesOfVfs) {
   auto pf = tree.pci("0000:3b:00.0").netdev("ens1f0").sriov(8).vfs(6);
   const auto vdpa = [&](const std::string& below, const std::string& name, const std::string& driver,
                         const std::string& node = "") {
@@ -171,7 +171,7 @@ TEST_F(ScanTest, WhetherAnInterfaceIsUp) {
   }
 }
 
-TEST_F(ScanTest, PfWithItsVfs) {
+TEST_F(ScanTest, ReadsAPfWithItsVfs) {
   tree.pci("0000:3b:00.0")
       .id("15b3", "101d")
       .numa(1)
@@ -230,7 +230,7 @@ TEST_F(ScanTest, PfWithItsVfs) {
   }
 }
 
-TEST_F(ScanTest, NumaOfAVf) {
+TEST_F(ScanTest, DerivesTheNumaNodeOfAVf) {
   const struct {
     const char* why;
     int pf, vf;
@@ -282,7 +282,7 @@ TEST_F(ScanTest, NetdevsOfOtherBusesBelowAFunction) {
             "the number (sfnum) of 0000:3b:00.0/mlx5_core.sf.2 cannot be read");
 }
 
-TEST_F(ScanTest, PcieRoots) {
+TEST_F(ScanTest, FindsPcieRoots) {
   const struct {
     const char* below;
     const char* want;
@@ -855,7 +855,7 @@ TEST_F(ScanTest, KeepsHostUseOrGuardsEverythingIfRoutesCannotBeRead) {
   EXPECT_EQ(use(read_host(*host, first), 0), "");
 }
 
-TEST_F(ScanTest, HostUse) {
+TEST_F(ScanTest, FindsUsesByTheHost) {
   const struct {
     const char* why;
     std::function<void(SysfsTree&)> build;
@@ -1012,7 +1012,7 @@ TEST_F(ScanTest, AVfWithoutItsLinksIsNoNic) {
   EXPECT_EQ(devices.at("0000:3b:03.0").type, DeviceType::kNic);
 }
 
-TEST_F(ScanTest, HalfRemovedFunctions) {
+TEST_F(ScanTest, MarksPartlyRemovedFunctionsAsBroken) {
   tree.pci("0000:3b:00.0").sriov(8).vfs(2);
   tree.remove(tree.pci("0000:3b:00.0").path() + "/virtfn1");
   tree.pci("0000:3b:02.0").no_attr("vendor");
@@ -1046,7 +1046,7 @@ TEST_F(ScanTest, FindsSoftRdmaByItsInterface) {
 }
 
 // The class directories are sufficient for a manual snapshot.
-TEST_F(ScanTest, ATreeWithoutTheKernelsLinks) {
+TEST_F(ScanTest, ReadsATreeWithoutTheKernelsLinks) {
   tree.write("sys/bus/pci/devices/0000:3b:00.0/vendor", "0x8086");
   tree.write("sys/bus/pci/devices/0000:3b:00.0/device", "0x1593");
   tree.write("sys/class/net/eth0/address", "02:00:00:00:00:01");

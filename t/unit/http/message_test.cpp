@@ -15,7 +15,7 @@ TEST(PrepareRequest, KeepsTheFramingIntact) {
   EXPECT_FALSE(prepare_request(server, {.method = "GET", .path = "/a\r\n"}));
 }
 
-TEST(DecodeRetryAfter, Table) {
+TEST(DecodeRetryAfter, AcceptsSecondsAndDates) {
   const struct {
     const char* why;
     Headers headers;
@@ -43,7 +43,7 @@ TEST(DecodeRetryAfter, Table) {
   for (const auto& row : rows) EXPECT_EQ(decode_retry_after({429, row.headers}), row.want) << row.why;
 }
 
-TEST(DecodeHttpDate, Table) {
+TEST(DecodeHttpDate, AcceptsTheFormsOfRfc9110) {
   EXPECT_EQ(decode_http_date("Sun, 06 Nov 1994 08:49:37 GMT"), 784111777);
   EXPECT_EQ(decode_http_date("Thu, 01 Jan 1970 00:00:00 GMT"), 0);
   EXPECT_EQ(decode_http_date("Thu, 29 Feb 2024 12:00:00 GMT"), 1709208000);

@@ -5,7 +5,7 @@
 namespace sliced::http {
 namespace {
 
-TEST(DecodeUrl, Table) {
+TEST(DecodeUrl, AcceptsOnlyValidUrls) {
   const struct {
     const char* text;
     Url url;

@@ -229,7 +229,7 @@ TEST_F(ManyBindings, SkipsACancelledOrder) {
   EXPECT_EQ(lines("order").size(), 1u);
 }
 
-TEST(BindOrders, RoundTrip) {
+TEST(BindOrders, AreDecodedAsTheyWereEncoded) {
   const auto order = decode_order(arguments_of(Binding::kRestore, kTwo));
   ASSERT_TRUE(order);
   EXPECT_EQ(order->what, Binding::kRestore);

@@ -586,7 +586,7 @@ TEST_F(PodsNodes, OfVfioAreThoseOfTheGroup) {
 }
 
 // After a reboot no container runs, and each claim is prepared again.
-TEST_F(PodsNodes, OfAnEarlierBootExcludeNobody) {
+TEST_F(PodsNodes, ThoseOfAnEarlierBootExcludeNoClaim) {
   const ClaimText first = put(claim(1, "0000-03-00-2")), second = put(claim(2, "0000-03-00-3"));
   ASSERT_EQ(said(first) + said(second), "");
   give("0000:03:00.2", "uverbs1"), give("0000:03:00.3", "uverbs0");

@@ -234,7 +234,7 @@ TEST(Drift, DoesNotReleaseNetworkDevices) {
 }
 
 // Exactly the VF whose admin MAC is missing is named, which the operator cannot tell from those that have one.
-TEST(Drift, AdminMacs) {
+TEST(Drift, ReportsMissingAndOtherAdminMacs) {
   const auto unset = [](int index) {
     return [index](DriftWorld& w) { w.at(index).enforced->mac = "00:00:00:00:00:00"; };
   };

@@ -182,7 +182,7 @@ TEST_F(TrackTest, WaitsForUdevForAnInterfaceAbsentAtTheStart) {
   EXPECT_TRUE(vf_by(demanding({Condition::kUdevInitialized})).lost.none());
 }
 
-TEST_F(TrackTest, AtTheStart) {
+TEST_F(TrackTest, PublishedDevicesCountAsReadyAtTheStart) {
   host.at("0000:3b:00.2").enforced = hotplug::VfConfig{.mac = "02:00:00:00:00:02"};
   begin(10s, {kVf});
   EXPECT_EQ(vf_by(mac).since, kUnknownStart) << "what stands has been ready";

@@ -5,7 +5,7 @@
 namespace sliced {
 namespace {
 
-TEST(DecodeBase64, Rfc4648Vectors) {
+TEST(DecodeBase64, DecodesTheVectorsOfRfc4648) {
   EXPECT_EQ(decode_base64(""), "");
   EXPECT_EQ(decode_base64("Zg=="), "f");
   EXPECT_EQ(decode_base64("Zm8="), "fo");
@@ -15,7 +15,7 @@ TEST(DecodeBase64, Rfc4648Vectors) {
   EXPECT_EQ(decode_base64("+/8A"), std::string("\xfb\xff\0", 3));
 }
 
-TEST(EncodeBase64, Rfc4648Vectors) {
+TEST(EncodeBase64, EncodesTheVectorsOfRfc4648) {
   EXPECT_EQ(encode_base64(""), "");
   EXPECT_EQ(encode_base64("f"), "Zg==");
   EXPECT_EQ(encode_base64("fo"), "Zm8=");

@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(ParseDuration, Texts) {
+TEST(ParseDuration, AcceptsOnlyValidDurations) {
   const struct {
     const char* text;
     std::optional<Millis> wanted;

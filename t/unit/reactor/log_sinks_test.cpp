@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 const std::chrono::system_clock::time_point kNow{1'795'216'546'123ms};  // 2026-11-20T23:15:46.123Z
 
-TEST(TextLine, Lines) {
+TEST(TextLine, FormatsEachKindOfLine) {
   setenv("TZ", "UTC", 1);
   tzset();
   const struct {
@@ -42,7 +42,7 @@ TEST(TextLine, Lines) {
   for (const auto& row : rows) EXPECT_EQ(row.got, row.wanted) << row.why;
 }
 
-TEST(JsonLine, Lines) {
+TEST(JsonLine, FormatsEachKindOfLine) {
   const std::string head = R"({"ts":"2026-11-20T23:15:46.123Z","level":)";
   const struct {
     const char* why;

@@ -31,7 +31,7 @@ TEST(Text, SortsNumbersNaturally) {
   }
 }
 
-TEST(Text, Trim) {
+TEST(Text, TrimsSpaces) {
   const struct {
     std::string_view in, out;
   } rows[] = {
@@ -59,7 +59,7 @@ TEST(Text, StartsWithDigit) {
   EXPECT_FALSE(starts_with_digit(""));
 }
 
-TEST(Text, Utf8) {
+TEST(Text, ChecksUtf8) {
   const struct {
     const char* why;
     std::string_view in;
@@ -120,13 +120,13 @@ TEST(Text, StableHashNeverChanges) {
   EXPECT_EQ(stable_hash("foobar"), 0x85944171f73967e8ull);
 }
 
-TEST(Text, Hex) {
+TEST(Text, WritesHex) {
   EXPECT_EQ(hex(0x1a, 4), "001a");
   EXPECT_EQ(hex(0x12345, 2), "45");
   EXPECT_EQ(hex(0, 0), "");
 }
 
-TEST(Text, ParseInt) {
+TEST(Text, ParsesIntegers) {
   const struct {
     std::string_view in;
     std::optional<int64_t> out;
@@ -145,7 +145,7 @@ TEST(Text, ParseInt) {
   for (const auto& row : rows) EXPECT_EQ(parse_int(row.in), row.out) << row.in;
 }
 
-TEST(Text, ParseHex) {
+TEST(Text, ParsesHex) {
   const struct {
     std::string_view in;
     std::optional<uint64_t> out;
@@ -161,7 +161,7 @@ TEST(Text, ParseHex) {
   for (const auto& row : rows) EXPECT_EQ(parse_hex(row.in), row.out) << row.in;
 }
 
-TEST(Text, Nearest) {
+TEST(Text, FindsTheNearestWord) {
   const Views fields = {"vendors", "devices", "pfNames", "rootDevices"};
   const struct {
     std::string_view word;

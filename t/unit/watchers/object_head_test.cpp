@@ -85,7 +85,7 @@ TEST(ObjectHead, DecodesTexts) {
   }
 }
 
-TEST(IsInScope, Table) {
+TEST(IsInScope, EvaluatesFieldSelectors) {
   const struct {
     const char* selector;
     const char* object;

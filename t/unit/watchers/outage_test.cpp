@@ -9,7 +9,7 @@ using Phase = Outage::Phase;
 
 // Each row goes on from the one before. A machine that forgets a state writes by old policies, or never
 // again.
-TEST(Outage, Table) {
+TEST(Outage, EachStateFollowsFromThePreviousOne) {
   const struct {
     const char* why;
     size_t live, unreachable, denied;

@@ -46,7 +46,7 @@ TEST(CelQuantity, SizesAreBounded) {
   EXPECT_EQ(large.add(large).error().code, Errc::kTooLarge);
 }
 
-TEST(CelQuantity, EqualByValueAndRounded) {
+TEST(CelQuantity, ComparesByRoundedValue) {
   for (const auto& [a, b] :
        std::initializer_list<std::pair<const char*, const char*>>{{"1Mi", "1048576"},
                                                                   {"1.5Ki", "1536"},

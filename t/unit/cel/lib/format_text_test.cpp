@@ -114,7 +114,7 @@ TEST(CelFormat, ClausesRefuseOtherKinds) {
 }
 
 // The older formatter writes for people who read English; its %e has a width where a precision was meant.
-TEST(CelFormat, NumbersInKubernetes) {
+TEST(CelFormat, FormatsNumbersAsKubernetesDoes) {
   const struct {
     const char* format;
     double value;
@@ -147,7 +147,7 @@ TEST(CelFormat, NumbersInKubernetes) {
   EXPECT_EQ(formatted("%.255f", 1.7976931348623157e308, kKubernetes).size(), 309u + 102 + 256);
 }
 
-TEST(CelFormat, NumbersByTheSpecification) {
+TEST(CelFormat, FormatsNumbersByTheSpecification) {
   const struct {
     const char* format;
     FormatArgument argument;

@@ -19,7 +19,7 @@ Cidr cidr(std::string_view text) {
 }
 
 // The C library's own printer writes "::1.2.3.4", and its reader stops at a NUL.
-TEST(CelIp, CanonicalTexts) {
+TEST(CelIp, RecognizesCanonicalTexts) {
   for (const auto& [text, canonical] : std::initializer_list<std::pair<const char*, const char*>>{
            {"192.168.0.1", "192.168.0.1"},
            {"0.0.0.0", "0.0.0.0"},

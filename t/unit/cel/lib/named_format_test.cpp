@@ -68,7 +68,7 @@ TEST(CelNamedFormat, CountsProblemsLikeUpstream) {
   }
 }
 
-TEST(CelNamedFormat, NamesAndWords) {
+TEST(CelNamedFormat, ChecksNamesAndWords) {
   EXPECT_EQ(named_format("nope"), nullptr);
   EXPECT_EQ(named_format("DNS1123Label"), nullptr);
   EXPECT_EQ(named_format("qualifiedName")->validate("/b"),

@@ -71,7 +71,7 @@ TEST(CelSemver, AcceptsCommonVariantsWhenLoose) {
 }
 
 // The order of the specification's own example; comparing identifiers as text puts beta.11 before beta.2.
-TEST(CelSemver, Precedence) {
+TEST(CelSemver, OrdersByPrecedence) {
   const std::vector<const char*> ascending = {
       "1.0.0-0",      "1.0.0-1.a",     "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-beta",
       "1.0.0-beta.2", "1.0.0-beta.11", "1.0.0-rc.1",  "1.0.0",         "1.0.1-a",          "1.0.10",

@@ -117,7 +117,7 @@ TEST(CelDuration, WritesSeconds) {
 }
 
 // Sums of nanos and seconds apart forget the carry; sums in int64 wrap.
-TEST(CelTimestamp, Arithmetic) {
+TEST(CelTimestamp, AddsAndSubtracts) {
   EXPECT_EQ(shown(add(at("2009-02-13T23:00:00Z"), span("240s"))), "2009-02-13T23:04:00Z");
   EXPECT_EQ(shown(subtract(at("2009-02-13T23:10:00Z"), span("600s"))), "2009-02-13T23:00:00Z");
   EXPECT_EQ(shown(add(at("2009-02-13T23:31:30.9+01:30"), span("0.2s"))), "2009-02-13T23:31:31.1+01:30");

@@ -146,7 +146,7 @@ TEST(CelUrl, EscapedPaths) {
     EXPECT_EQ(url(std::string("http://a") + path).escaped_path, escaped);
 }
 
-TEST(CelUrl, Queries) {
+TEST(CelUrl, ReadsQueries) {
   EXPECT_EQ(query("k1=a&k2=b&k2=c"), (Values{{"k1", {"a"}}, {"k2", {"b", "c"}}}));
   EXPECT_EQ(query("key with spaces=a b"), (Values{{"key with spaces", {"a b"}}}));
   EXPECT_EQ(query("a+b=c+d%20e"), (Values{{"a b", {"c d e"}}}));
@@ -161,7 +161,7 @@ TEST(CelUrl, Queries) {
   EXPECT_EQ(url("foo:bar?x=1").query_values(), (Values{{"x", {"1"}}}));
 }
 
-TEST(CelUrl, Equality) {
+TEST(CelUrl, ComparesUrls) {
   EXPECT_EQ(url("HTTP://a/x"), url("http://a/x"));
   EXPECT_NE(url("http://A/x"), url("http://a/x"));
   EXPECT_NE(url("http://a/x#f"), url("http://a/x"));

@@ -45,7 +45,7 @@ TEST(CelText, PositionsOutsideAreErrors) {
 }
 
 // Kubernetes answers -1 past the end, where the newer extension has an error.
-TEST(CelText, Searching) {
+TEST(CelText, FindsText) {
   EXPECT_EQ(shown(index_of("tacocat", "ac")), "1");
   EXPECT_EQ(shown(index_of("tacocat", "none")), "-1");
   EXPECT_EQ(shown(index_of("tacocat", "a", 3)), "5");
@@ -66,7 +66,7 @@ TEST(CelText, Searching) {
 }
 
 // Empty separators, empty texts and limits have the results of Go.
-TEST(CelText, Splitting) {
+TEST(CelText, SplitsText) {
   EXPECT_EQ(split_text("hello world", " "), (Texts{"hello", "world"}));
   EXPECT_EQ(split_text("a,b,,c,", ","), (Texts{"a", "b", "", "c", ""}));
   EXPECT_EQ(split_text("a,b,c", ",", 0), Texts{});
@@ -80,7 +80,7 @@ TEST(CelText, Splitting) {
   EXPECT_EQ(split_text("aé😀", "", 9), (Texts{"a", "é", "😀"}));
 }
 
-TEST(CelText, Replacing) {
+TEST(CelText, ReplacesText) {
   EXPECT_EQ(shown(replace_text("1 ©αT taco", "αT", "o©α")), "1 ©o©α taco");
   EXPECT_EQ(shown(replace_text("aaa", "a", "b", 2)), "bba");
   EXPECT_EQ(shown(replace_text("aaa", "a", "b", 0)), "aaa");
@@ -101,7 +101,7 @@ TEST(CelText, ResultsThatGrowAreBounded) {
   EXPECT_EQ(shown(join_texts({"abc", "abc"}, "-", 6)), "error: a string longer than 6 bytes");
 }
 
-TEST(CelText, JoinTrimCaseReverse) {
+TEST(CelText, JoinsTrimsChangesCaseAndReverses) {
   EXPECT_EQ(shown(join_texts({"x", "y"}, "-")), "x-y");
   EXPECT_EQ(shown(join_texts({}, "-")), "");
   EXPECT_EQ(trim_text(" \f\n\r\t\vtext  "), "text");

@@ -99,7 +99,7 @@ TEST_F(AggregatorTest, ASuccessorDoesNotRewriteEqualStatuses) {
   EXPECT_EQ(writes(), before);
 }
 
-TEST_F(AggregatorTest, AtMostOneWriteOfAPolicyInTenSeconds) {
+TEST_F(AggregatorTest, WritesAPolicyAtMostOnceInTenSeconds) {
   start();
   cluster.log.clear();
   for (int i = 0; i < 300; ++i) {

@@ -236,7 +236,7 @@ TEST_F(DoorTest, BoundsConnections) {
   EXPECT_TRUE(ask(door->socket()).ends_with("page a\n")) << "behind the idle ones, which are cut off";
 }
 
-TEST(SocketNames, RoundTrip) {
+TEST(SocketNames, AreReadAsTheyWereWritten) {
   for (const std::string& name : socket_names("")) EXPECT_TRUE(is_socket_name(name)) << name;
   EXPECT_TRUE(is_socket_name(socket_names("0b1d3c5e-7777")[0]));
   for (const char* name : {"status", "status.sock.x", "xstatus.sock", "dra.sock", "status_a.lock", ""})

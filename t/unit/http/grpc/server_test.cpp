@@ -67,7 +67,7 @@ std::string ended(Http2Client& client, uint32_t stream) {
   return answer.field("grpc-status") + (message.empty() ? "" : " " + message);
 }
 
-TEST(GrpcServer, AMessageEachWay) {
+TEST(GrpcServer, ExchangesOneMessageEachWay) {
   GrpcWorld world;
   Http2Client client(world);
   call(client, 1, "/t.S/Echo", frame("hello"), {{"grpc-timeout", "1S"}});

@@ -24,7 +24,7 @@ std::string accept(const ApiRequest& request) {
   return "";
 }
 
-TEST(EncodeList, Table) {
+TEST(EncodeList, EncodesEachOption) {
   const struct {
     ListRequest request;
     const char* token;
@@ -62,7 +62,7 @@ TEST(EncodeList, Table) {
   }
 }
 
-TEST(EncodeWatch, Table) {
+TEST(EncodeWatch, EncodesEachOption) {
   EXPECT_EQ(
       line(encode_watch({{kSlices, "", "spec.driver=d"}, "9", false, Millis{400'500}})),
       "GET "
@@ -83,7 +83,7 @@ TEST(EncodeScope, MetadataOnlyAsksForPartialObjects) {
             "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json");
 }
 
-TEST(EncodeWrite, Table) {
+TEST(EncodeWrite, EncodesEachVerb) {
   const struct {
     WriteRequest request;
     const char* line;

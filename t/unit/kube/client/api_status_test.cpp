@@ -5,7 +5,7 @@
 namespace sliced::kube {
 namespace {
 
-TEST(DecodeRefusal, Table) {
+TEST(DecodeRefusal, ReturnsTheErrorOfEachStatus) {
   const struct {
     http::Head head;
     const char* body;
@@ -68,7 +68,7 @@ TEST(DecodeRefusal, HasTheCodesThatCallersExpect) {
   for (const auto& [status, code] : rows) EXPECT_EQ(errc_of_status(status), code) << status;
 }
 
-TEST(DecodeErrorEvent, Table) {
+TEST(DecodeErrorEvent, ReturnsTheErrorOfEachEvent) {
   Failure got = decode_error_event("watch nodes",
                                    R"({"kind":"Status","code":410,"reason":"Expired","message":"too old"})");
   EXPECT_EQ(got,

@@ -11,7 +11,7 @@ std::string exec_credential(const std::string& status) {
   return R"({"kind":"ExecCredential","apiVersion":")" + kV1 + R"(","status":)" + status + "}";
 }
 
-TEST(DecodeExecCredential, Table) {
+TEST(DecodeExecCredential, AcceptsOnlyValidCredentials) {
   const struct {
     const char* status;
     ExecCredential want;

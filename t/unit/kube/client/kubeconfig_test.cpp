@@ -65,7 +65,7 @@ TEST(DecodeKubeconfig, Forms) {
   EXPECT_EQ(*got, want);
 }
 
-TEST(DecodeKubeconfig, ExecPlugin) {
+TEST(DecodeKubeconfig, ReadsAnExecPlugin) {
   const auto got =
       decode(kubeconfig(kServer,
                         "exec: {apiVersion: client.authentication.k8s.io/v1, command: ./bin/get, args: [a, "

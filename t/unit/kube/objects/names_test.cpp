@@ -53,7 +53,7 @@ TEST(Names, DnsSubdomain) {
   EXPECT_FALSE(is_dns_subdomain("abcd", 3));
 }
 
-TEST(Names, Version) {
+TEST(Names, DecodesVersions) {
   using Version = std::array<int64_t, 3>;
   const struct {
     std::string_view in;

@@ -206,7 +206,7 @@ TEST(LabelKeys, FollowTheApi) {
   EXPECT_FALSE(is_label_value("a/b"));
 }
 
-TEST(Describe, Requirement) {
+TEST(Describe, ShowsEachOperator) {
   EXPECT_EQ(describe(Requirement{"zone", Operator::kIn, {"a", "b"}}), "zone In [a, b]");
   EXPECT_EQ(describe(Requirement{"zone", Operator::kExists, {}}), "zone Exists");
   EXPECT_EQ(describe(Requirement{"cores", Operator::kGt, {"4"}}), "cores Gt 4");

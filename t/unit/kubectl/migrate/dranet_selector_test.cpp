@@ -75,7 +75,7 @@ TEST(DranetSelector, AnAbsentAttributeDoesNotEndTheConversion) {
   EXPECT_FALSE(matches(R"(device.attributes["dra.net"].encapsulation == "infiniband")", bare));
 }
 
-TEST(DranetSelector, ConditionsOverOtherAttributes) {
+TEST(DranetSelector, TranslatesConditionsOverOtherAttributes) {
   const kube::Device vf{.name = "d",
                         .attributes = {{"dra.networking/type", std::string("vf")},
                                        {"dra.networking/ifName", std::string("p0v1")},

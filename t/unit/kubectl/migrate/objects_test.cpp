@@ -24,7 +24,7 @@ std::string made_of(const std::string& json, Complaints& complaints, const Targe
   return out;
 }
 
-TEST(Objects, OfOneResource) {
+TEST(Objects, ContainAllSelectorsOfOneResource) {
   Complaints complaints;
   const std::string text = made_of(R"({"resourceList": [
   {"resourceName": "sriov_dpdk", "selectors": [{"drivers": ["vfio-pci"], "rootDevices": ["0000:3b:00.0#0-3,7"],

@@ -77,7 +77,7 @@ TEST(SameDevices, AsDeviceExposurePolicies) {
   EXPECT_EQ(counts.exposures, 150u);
 }
 
-TEST(SameDevices, FromASelectorOfRdmaAlone) {
+TEST(SameDevices, AreSelectedByASelectorOfRdmaAlone) {
   Counts counts;
   for (uint32_t seed = 1000; seed < 1100 && !HasFailure(); ++seed) look_at(seed, Form::kAuto, true, counts);
   EXPECT_GT(counts.exposures, 10u);

@@ -10,7 +10,7 @@ std::string refusal_of(std::string_view text) {
   return result ? "" : result.error().what;
 }
 
-TEST(DecodeResult, EveryVersion) {
+TEST(DecodeResult, AcceptsEveryVersion) {
   for (const std::string_view version : known_versions()) {
     if (version < "0.3") continue;
     const auto result = decode_result(
