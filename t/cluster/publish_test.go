@@ -35,6 +35,26 @@ func resourceSlices(s *harness.APIServer) interface {
 	return s.Client.ResourceV1().ResourceSlices()
 }
 
+// editSlice reads, edits and writes a slice, again where the daemon has written it in between. Returns the revision of the write.
+func editSlice(t *testing.T, name string, edit func(*resource.ResourceSlice)) (rv int64) {
+	t.Helper()
+	ctx := context.Background()
+	for deadline := harness.Limit(); ; {
+		s, err := resourceSlices(shared.Server).Get(ctx, name, metav1.GetOptions{})
+		if err == nil {
+			edit(s)
+			s, err = resourceSlices(shared.Server).Update(ctx, s, metav1.UpdateOptions{})
+		}
+		if err == nil {
+			fmt.Sscan(s.ResourceVersion, &rv)
+			return rv
+		}
+		if !apierrors.IsConflict(err) || time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+}
+
 // five cards with 60 VFs each, and the device names of them all.
 func many() (pfs []harness.PF, names []string) {
 	for i := range 5 {
@@ -258,53 +278,50 @@ func TestHostChanges(t *testing.T) {
 // Turns red when slices that somebody else deletes or edits stay away for more than two seconds.
 func TestDeletedSlicesAreRestored(t *testing.T) {
 	t.Parallel()
-	offered := func(t *testing.T) (*harness.Lab, *resource.ResourceSlice) {
+	offered := func(t *testing.T) *harness.Lab {
 		lab := harness.NewLab(t, shared, pf0)
 		lab.Apply("p", harness.Config("", harness.PFNames("ens1f0")))
 		lab.Run()
-		state := lab.History.WaitOffers(t, 0, starting, vfs(pf0, 0, 4)...)
-		for _, s := range state.Slices {
-			return lab, s.DeepCopy()
-		}
-		return nil, nil
+		lab.History.WaitOffers(t, 0, starting, vfs(pf0, 0, 4)...)
+		return lab
 	}
 	ctx := context.Background()
-	t.Run("deleted", func(t *testing.T) {
-		t.Parallel()
-		lab, s := offered(t)
-		time.Sleep(time.Second) // a daemon at rest
-		before := shared.Server.Revision(t)
-		if err := resourceSlices(shared.Server).Delete(ctx, s.Name, metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		lab.History.WaitOffers(t, before, promptly, vfs(pf0, 0, 4)...)
-	})
-	t.Run("edited", func(t *testing.T) {
-		t.Parallel()
-		lab, s := offered(t)
-		time.Sleep(time.Second)
-		s.Spec.Devices = append(s.Spec.Devices[:1], resource.Device{Name: "intruder"})
-		s, err := resourceSlices(shared.Server).Update(ctx, s, metav1.UpdateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var edit int64
-		fmt.Sscan(s.ResourceVersion, &edit)
-		lab.History.WaitOffers(t, edit, promptly, vfs(pf0, 0, 4)...)
-	})
-	t.Run("deleted just after our own write", func(t *testing.T) {
-		t.Parallel()
-		lab, _ := offered(t)
-		time.Sleep(time.Second)
-		rv := lab.Apply("p", harness.Config("", harness.PFNames("ens1f0#0-1")))
-		state := lab.History.WaitOffers(t, rv, promptly, vfs(pf0, 0, 2)...)
-		for name := range state.Slices {
+	remove := func(t *testing.T, lab *harness.Lab) {
+		t.Helper()
+		for name := range lab.History.Now().Slices {
 			if err := resourceSlices(shared.Server).Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		lab.History.Wait(t, "no slice", state.RV, promptly, func(s harness.PoolState) bool { return len(s.Slices) == 0 })
-		lab.History.WaitOffers(t, state.RV+1, promptly, vfs(pf0, 0, 2)...)
+	}
+	noSlice := func(s harness.PoolState) bool { return len(s.Slices) == 0 }
+	t.Run("deleted", func(t *testing.T) {
+		t.Parallel()
+		lab := offered(t)
+		before := shared.Server.Revision(t)
+		remove(t, lab)
+		gone := lab.History.Wait(t, "no slice", before, promptly, noSlice)
+		lab.History.WaitOffers(t, gone.RV, promptly, vfs(pf0, 0, 4)...)
+	})
+	t.Run("edited", func(t *testing.T) {
+		t.Parallel()
+		lab := offered(t)
+		var edit int64
+		for name := range lab.History.Now().Slices {
+			edit = editSlice(t, name, func(s *resource.ResourceSlice) {
+				s.Spec.Devices = append(s.Spec.Devices[:1], resource.Device{Name: "intruder"})
+			})
+		}
+		lab.History.WaitOffers(t, edit, promptly, vfs(pf0, 0, 4)...)
+	})
+	t.Run("deleted just after our own write", func(t *testing.T) {
+		t.Parallel()
+		lab := offered(t)
+		rv := lab.Apply("p", harness.Config("", harness.PFNames("ens1f0#0-1")))
+		state := lab.History.WaitOffers(t, rv, promptly, vfs(pf0, 0, 2)...)
+		remove(t, lab)
+		gone := lab.History.Wait(t, "no slice", state.RV, promptly, noSlice)
+		lab.History.WaitOffers(t, gone.RV, promptly, vfs(pf0, 0, 2)...)
 	})
 }
 
@@ -322,7 +339,7 @@ func TestConflictingWrites(t *testing.T) {
 	}
 	var last int64
 	conflicts := 0
-	for i := 0; i < 100 && conflicts < 3; i++ {
+	for i := 0; conflicts < 3 && (i < 100 || conflicts == 0) && time.Now().Before(harness.Limit()); i++ {
 		last = lab.Apply("p", harness.Config(fmt.Sprintf("n%d", i), harness.PFNames("ens1f0")))
 		for j := range 10 { // metadata that is not ours, written as fast as the server takes it
 			patch := fmt.Sprintf(`{"metadata":{"annotations":{"example.com/hammer":"%d"}}}`, i*10+j)
@@ -339,7 +356,7 @@ func TestConflictingWrites(t *testing.T) {
 		}
 	}
 	if conflicts == 0 {
-		t.Fatal("no write met a conflict: the provocation does not provoke")
+		t.Fatal("no write has met a conflict until the limit of the test program: the provocation does not provoke")
 	}
 	last = lab.Apply("p", harness.Config("last", harness.PFNames("ens2f0")))
 	lab.History.WaitOffers(t, last, harness.Patience, vfs(pf1, 0, 2)...)
@@ -541,18 +558,13 @@ func TestForeignFieldsAreKept(t *testing.T) {
 	yes := true
 	var name string
 	for name = range state.Slices {
-		s, err := resourceSlices(shared.Server).Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Labels = map[string]string{"team": "net"}
-		s.Annotations["example.com/note"] = "kept"
-		s.Finalizers = []string{"example.com/hold"}
-		s.OwnerReferences[0].BlockOwnerDeletion = &yes
-		s.OwnerReferences = append(s.OwnerReferences, theirs)
-		if _, err = resourceSlices(shared.Server).Update(ctx, s, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		editSlice(t, name, func(s *resource.ResourceSlice) {
+			s.Labels = map[string]string{"team": "net"}
+			s.Annotations["example.com/note"] = "kept"
+			s.Finalizers = []string{"example.com/hold"}
+			s.OwnerReferences[0].BlockOwnerDeletion = &yes
+			s.OwnerReferences = append(s.OwnerReferences, theirs)
+		})
 	}
 	get := func() *resource.ResourceSlice {
 		s, err := resourceSlices(shared.Server).Get(ctx, name, metav1.GetOptions{})
@@ -586,11 +598,7 @@ func TestForeignFieldsAreKept(t *testing.T) {
 	restarted := lab.Run()
 	rv = lab.Apply("p", harness.Config("", harness.PFNames("ens1f0#0-2")))
 	lab.History.WaitOffers(t, max(rv, quiet), starting, vfs(pf0, 0, 3)...)
-	s = get()
-	s.Finalizers = nil
-	if _, err := resourceSlices(shared.Server).Update(ctx, s, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	editSlice(t, name, func(s *resource.ResourceSlice) { s.Finalizers = nil })
 	lab.History.Wait(t, "the held slice gone, the pool as it was", quiet, harness.Patience, func(now harness.PoolState) bool {
 		return now.Slices[name] == nil && now.Offers(vfs(pf0, 0, 3)...)
 	})

@@ -282,25 +282,30 @@ func (s *APIServer) Unbind(t testing.TB, role string, u User) {
 	}
 }
 
-// Apply creates the object or replaces its spec, and returns the revision of that write and when it was
-// answered.
+// Apply creates the object or replaces its spec, and returns the revision of that write. It tries again after a conflict: a controller may
+// write the status at any time.
 func (s *APIServer) Apply(t testing.TB, gvr schema.GroupVersionResource, object *unstructured.Unstructured) int64 {
 	t.Helper()
 	ctx := context.Background()
 	client := s.Dynamic.Resource(gvr).Namespace(object.GetNamespace())
-	old, err := client.Get(ctx, object.GetName(), metav1.GetOptions{})
-	var now *unstructured.Unstructured
-	if apierrors.IsNotFound(err) {
-		now, err = client.Create(ctx, object, metav1.CreateOptions{})
-	} else if err == nil {
-		object = object.DeepCopy()
-		object.SetResourceVersion(old.GetResourceVersion())
-		now, err = client.Update(ctx, object, metav1.UpdateOptions{})
+	for {
+		old, err := client.Get(ctx, object.GetName(), metav1.GetOptions{})
+		var now *unstructured.Unstructured
+		if apierrors.IsNotFound(err) {
+			now, err = client.Create(ctx, object, metav1.CreateOptions{})
+		} else if err == nil {
+			object = object.DeepCopy()
+			object.SetResourceVersion(old.GetResourceVersion())
+			now, err = client.Update(ctx, object, metav1.UpdateOptions{})
+		}
+		if apierrors.IsConflict(err) && time.Now().Before(Limit()) {
+			continue
+		}
+		if err != nil {
+			t.Fatalf("apply %s %s: %v", gvr.Resource, object.GetName(), err)
+		}
+		return revision(now)
 	}
-	if err != nil {
-		t.Fatalf("apply %s %s: %v", gvr.Resource, object.GetName(), err)
-	}
-	return revision(now)
 }
 
 // Delete removes an object and returns a revision that every consequence of it is later than.
