@@ -236,7 +236,7 @@ Result<Unit> add_route(int network_namespace, const LinkRoute& route) {
   rtmsg info{};
   info.rtm_family = is_ipv6 ? AF_INET6 : AF_INET;
   info.rtm_dst_len = static_cast<uint8_t>(destination->length);
-  info.rtm_table = route.table < 256 ? static_cast<uint8_t>(route.table) : RT_TABLE_UNSPEC;
+  info.rtm_table = route.table < 256 ? static_cast<uint8_t>(route.table) : uint8_t{RT_TABLE_UNSPEC};
   info.rtm_protocol = RTPROT_STATIC;
   info.rtm_scope = !gateway && !is_ipv6 ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
   info.rtm_type = RTN_UNICAST;

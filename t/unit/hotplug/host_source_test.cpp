@@ -821,7 +821,9 @@ TEST_F(HostUseWhileNamesChange, TheVlanItselfIsRenamed) {
   expect_used("default route through data");
   EXPECT_EQ(find("data")->vlan_id, 9);
   for (const auto& update : updates)
-    if (const HostDevice* vlan = update.now->find("data")) EXPECT_EQ(vlan->vlan_id, 9) << update.why;
+    if (const HostDevice* vlan = update.now->find("data")) {
+      EXPECT_EQ(vlan->vlan_id, 9) << update.why;
+    }
 }
 
 // Another interface has the new name until its own event is read: neither may be lost.

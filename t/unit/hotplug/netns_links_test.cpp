@@ -377,8 +377,9 @@ TEST_F(NetnsLinksTest, FindsIndirectDefaultRoutes) {
     const auto is_said = [&](const char* name, const std::string& use) {
       const int link = static_cast<int>(::if_nametoindex(name));
       EXPECT_EQ(asked->defaults.contains(link), use == kRoute) << "after ip " << step.command;
-      if (use != kRoute)
+      if (use != kRoute) {
         EXPECT_EQ(asked->others.contains(link), use == kBeyond) << "after ip " << step.command;
+      }
     };
     is_said("one0", step.one);
     is_said("two0", step.two);

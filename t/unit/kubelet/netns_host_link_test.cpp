@@ -248,8 +248,12 @@ TEST(NetnsHostLink, TheKernelReportsImmovableInterfaces) {
   const auto links = read_links(kOwnNamespace);
   ASSERT_TRUE(links.ok());
   for (const HostLink& link : *links) {
-    if (link.name == "fixed0") EXPECT_EQ(link.is_netns_immutable, is_reported);
-    if (link.name == "free0") EXPECT_FALSE(link.is_netns_immutable);
+    if (link.name == "fixed0") {
+      EXPECT_EQ(link.is_netns_immutable, is_reported);
+    }
+    if (link.name == "free0") {
+      EXPECT_FALSE(link.is_netns_immutable);
+    }
   }
   ip("link del fixed0");
   ip("link del free0");

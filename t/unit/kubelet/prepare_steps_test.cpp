@@ -37,7 +37,9 @@ class PodsMac : public sample::PreparerWorld {
         is_prepare,
         [&] {
           text = with_pod(on_vfio(), asks(kMac));
-          if (!is_prepare) EXPECT_EQ(prepare(text)->error, "");
+          if (!is_prepare) {
+            EXPECT_EQ(prepare(text)->error, "");
+          }
           return request(text);
         },
         [&](const PrepareRequest& who) { after(text, who); });

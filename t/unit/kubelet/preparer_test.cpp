@@ -1085,7 +1085,9 @@ TEST_F(PreparerTest, CompletesWhenKilledAtAnyStep) {
         is_prepare,
         [&] {
           text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
-          if (!is_prepare) EXPECT_EQ(prepare(text)->error, "");
+          if (!is_prepare) {
+            EXPECT_EQ(prepare(text)->error, "");
+          }
           return request(text);
         },
         [&](const PrepareRequest& who) {

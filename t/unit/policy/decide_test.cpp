@@ -500,10 +500,11 @@ TEST(Decide, AllowDefaultRoutesAllowsNoOtherHostUse) {
       const auto decision = decide(inputs(host, {policy("p", row.value)}));
       EXPECT_EQ(!offered_indices(decision).empty(), row.allowed.contains(kind))
           << row.value << " " << static_cast<int>(kind);
-      if (row.allowed.empty() && kind == Kind::kLearnedRoute)
+      if (row.allowed.empty() && kind == Kind::kLearnedRoute) {
         EXPECT_NE(explain(decision, vf.id.text).summary.find("or spec.allowDefaultRoutes: learned"),
                   std::string::npos)
             << explain(decision, vf.id.text).summary;
+      }
     }
 }
 

@@ -715,7 +715,9 @@ TEST(DiffPool, ARecreatedSliceDoesNotCountWithItsPredecessor) {
     observed = after_one_write(observed, plan, 1'000 + static_cast<int64_t>(++writes));
     for (const auto& [name, slice] : observed)
       memory.generations["node-a"] = std::max(memory.generations["node-a"], slice.pool.generation);
-    if (const auto seen = consumer_view(observed)) EXPECT_EQ(*seen, names_of(now)) << writes;
+    if (const auto seen = consumer_view(observed)) {
+      EXPECT_EQ(*seen, names_of(now)) << writes;
+    }
   }
   EXPECT_EQ(consumer_view(observed), names_of(now));
   EXPECT_FALSE(observed.contains(first));

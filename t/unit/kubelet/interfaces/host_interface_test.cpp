@@ -121,7 +121,9 @@ TEST(CheckIpvlan, RefusesAModeThatChangesTheHostsInterfaces) {
     ASSERT_TRUE(decode_links(one.host, links).ok());
     const auto good = check_ipvlan(*kube::decode_json(one.plugin), links);
     EXPECT_EQ(good.ok(), one.is_good) << &one - cases;
-    if (!good) EXPECT_NE(good.error().what.find("\"ipvl0\""), std::string::npos);
+    if (!good) {
+      EXPECT_NE(good.error().what.find("\"ipvl0\""), std::string::npos);
+    }
   }
 }
 
