@@ -110,8 +110,8 @@ std::optional<Offer> ExposureWorld::offer_of(const SlicedPool& pool, const Slice
   return out;
 }
 
-// An entry that stood before its device was made anew may be taken for the former's: README.md, What is not
-// judged.
+// An entry that was published before its device was created again may count as one of the former device:
+// README.md, What is not judged.
 bool ExposureWorld::is_known_to_be_of(const std::string& id, const Offer& offer) const {
   const auto since = stands_since_.find(id);
   const auto born = born_at_.find(offer.device);
@@ -146,7 +146,7 @@ void ExposureWorld::allocate() {
         free.push_back({*offer, is_late, &pool, entry});
     }
   }
-  // Who lags is here for what is no longer published.
+  // Entries that are no longer published are released late.
   const bool any_late = std::any_of(free.begin(), free.end(), [](const Free& one) { return one.is_late; });
   if (any_late && world_.dice().chance(0.8))
     std::erase_if(free, [](const Free& one) { return !one.is_late; });
@@ -337,7 +337,7 @@ void ExposureWorld::release_all() {
   }
 }
 
-// In order, so that the claim stands for a moment behind its pod; or by force, while the pod runs on.
+// In order: the claim exists for a moment longer than its pod. By force: the pod continues to run.
 void ExposureWorld::release(size_t index) {
   Grant& grant = grants_[index];
   const uint64_t claim = grant.claim;
@@ -398,7 +398,7 @@ bool ExposureWorld::is_known_to_daemon(const Grant& grant) const {
   return grant.is_alive && !grant.awaits_boot && !grant.is_returning && !grant.is_lost;
 }
 
-// As whoever has it sees it: what it was when it was given away, and of its groups those of lately.
+// The allocation as its claim has it: the entry at the time of allocation, and its recent groups.
 std::string ExposureWorld::held_against(const Offer& offer, const Grant& grant) const {
   if (!is_known_to_daemon(grant)) return "";
   std::string why;
@@ -413,10 +413,11 @@ std::string ExposureWorld::held_against(const Offer& offer, const Grant& grant) 
 }
 
 std::string ExposureWorld::held_against_any(const Offer& offer) const {
-  // One more of what is held beside the other already: an edit made them exclude each other.
+  // One more share of an entry that is allocated beside the other already: an edit made them exclude each
+  // other.
   if (!offer.is_exclusive && allocated_.of(offer.id()).shares > 0) return "";
   for (const Grant& grant : grants_) {
-    // docs/design/reserved.md: nobody asks the claims for VFs of a PF that no DeviceExposurePolicy is for.
+    // docs/design/reserved.md: claims are not read for VFs of a PF that no DeviceExposurePolicy selects.
     if (grant.is_wiped && offer.driver == World::kDriver && grant.offer.driver == kExposureDriver) continue;
     if (std::string why = held_against(offer, grant); !why.empty()) return why;
   }

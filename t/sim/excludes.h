@@ -1,7 +1,6 @@
 #pragma once
-// DeviceExposurePolicies of action exclude, as they were generated, and a second opinion on what each says of
-// a device. Some ask for the name of an interface: that of one that is in a pod may be unknown. Some cannot
-// be understood.
+// DeviceExposurePolicies of action exclude, as generated, and an independent answer of each for a device.
+// Some read the name of an interface, which may be unknown while it is in a pod. Some are invalid.
 #include <map>
 #include <memory>
 #include <set>
@@ -17,8 +16,8 @@ namespace sliced::sim {
 
 struct Exclude {
   enum class Asks { kVendor, kPciAddress, kDriver, kVfIndex, kPfPciAddress, kPfName, kIfName };
-  /// Why it cannot be understood: a field that nobody knows, a selector that does not compile, no action that
-  /// there is, an action under a misspelt name.
+  /// Why it is invalid: an unknown field, a selector that does not compile, an unknown action, a misspelled
+  /// field name of the action.
   enum class Flaw { kNone, kField, kSelector, kAction, kActionsName };
   std::string name;
   Asks asks = Asks::kPciAddress;
@@ -26,8 +25,8 @@ struct Exclude {
   bool is_negated = false;  // != in the place of ==
   Labels nodes;             // matchLabels; empty: every node
   Flaw flaw = Flaw::kNone;
-  /// What could be understood of it before, the newest last: from what the daemon that runs has seen for sure on, if
-  /// there is that. Of one that cannot be understood, one of these goes on: what that daemon has seen last.
+  /// Its earlier valid contents, the newest last, starting with the one that the running daemon has read for
+  /// certain, if any. While it is invalid, one of these stays in effect: the last that the daemon read.
   std::vector<std::shared_ptr<const Exclude>> former;
   bool is_seen = false;  // the daemon that runs has seen it (with a flaw: the first of `former`) for sure
   /// It takes the place of that one.
@@ -49,17 +48,17 @@ Asked asked_of(const VfFacts& vf, const std::string& address);
 Asked asked_of(const DeviceFacts& device);
 
 enum class Said { kNo, kUnknown, kYes };
-/// pf_name, if_name: "" where there is none, or where it is not known.
+/// pf_name, if_name: "" if absent or unknown.
 Said said_by(const Exclude& exclude, const Asked& device, const std::string& pf_name,
              const std::string& if_name, const Labels& node);
 /// The gravest word of all.
 Said said_by(const Excludes& excludes, const Asked& device, const std::string& pf_name,
              const std::string& if_name, const Labels& node);
-/// The same, with whatever those say that cannot be understood.
+/// The same, with all possible answers of invalid excludes.
 std::set<Said> may_be_said_by(const Excludes& excludes, const Asked& device, const std::string& pf_name,
                               const std::string& if_name, const Labels& node);
 
-/// Where nothing is known, what is unknown.
+/// Returns a set with "", the unknown name, if `names` is empty.
 const std::set<std::string>& or_none(const std::set<std::string>& names);
 
 }  // namespace sliced::sim

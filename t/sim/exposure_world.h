@@ -48,7 +48,7 @@ class ExposureWorld final : public Companion {
  public:
   explicit ExposureWorld(World& world) : world_(world) {}
 
-  // What is prepared outlives the daemon: one that starts is told.
+  // Prepared claims outlive the daemon; a daemon that starts gets them.
   void begin(std::function<void()> ready) override;
   void end() override {}
 
@@ -60,8 +60,8 @@ class ExposureWorld final : public Companion {
   void put(Exposure exposure);
   void remove(const std::string& name);
   Exposure random_policy(const std::string& name);
-  /// Another shape for the PF or VF that somebody has: the whole for its VFs, shared for exclusive, the other
-  /// driver.
+  /// Changes the entry of an allocated PF or VF: the whole PF instead of its VFs, shared instead of
+  /// exclusive, the other driver.
   void change_shape();
   const Exposures& policies() const { return policies_; }
   void forget_policies();  // their kind is uninstalled
@@ -81,7 +81,7 @@ class ExposureWorld final : public Companion {
   void links_changed();
   void disturb(Millis recovery);
   void inputs_changed();  // labels, or excludes
-  /// The daemon may take it for a moment that there is none of their kind.
+  /// The daemon may assume for a moment that no objects of their kind exist.
   void note_absence();
   void tampered(const std::string& slice) { tampered_.insert(slice); }
   void others_wrote();
@@ -97,7 +97,7 @@ class ExposureWorld final : public Companion {
   /// Everything that claims could show has been shown.
   bool is_calm() const;
   TimePoint calm_due() const { return calm_due_; }
-  /// Whether a VF that a SriovResourcePolicy offers may be held back for what is allocated.
+  /// Returns whether a VF that a SriovResourcePolicy offers may be withheld because of allocations.
   bool may_hold_back(const std::string& vf) const;
   /// The same at rest.
   bool may_lack(const std::string& vf) const;

@@ -64,8 +64,8 @@ std::set<std::string> World::names_stored() const {
 
 std::map<std::string, PoolView> World::pools() const { return pools_of(stored()); }
 
-// Was there a recent state of host, policies, node and excludes, each on its own, that offers (or does not
-// offer) this VF? What nobody can tell of it does not offer it anew, and takes nothing away.
+// Returns whether a recent state of host, policies, node and excludes, each on its own, offers (or does not
+// offer) this VF. Unknown facts neither offer a VF nor withdraw one.
 bool World::could_be(const std::string& address, bool offered) const {
   if (!offered && exposed.may_hold_back(address)) return true;
   if (could_be_taken(address, offered) != offered) return !offered;
@@ -79,7 +79,7 @@ bool World::could_be_taken(const std::string& address, bool offered) const {
   static const PfFacts kNoPf;
   const auto vf_past = vf_past_.find(address);
   if (vf_past == vf_past_.end()) return !offered;
-  // The first thing that was ever known of it is that it was not there.
+  // The VF did not exist in its first known state.
   if (!offered && !vf_past->second.front().second.is_there) return true;
   std::deque<VfFacts> states;
   for (auto vf = vf_past->second.rbegin(); vf != vf_past->second.rend(); ++vf) states.push_back(vf->second);
@@ -116,7 +116,7 @@ bool World::could_be_taken(const std::string& address, bool offered) const {
   return false;
 }
 
-// What nobody can tell adds nothing, and what stood stays by any that may have it.
+// Unknown facts add nothing, and a published entry stays with each policy that may offer it.
 bool World::could_be_taken_so(const std::string& address, const Taken& taken) const {
   if (!taken.is_unknown) return taken.config != nullptr && could_be_ready(address, *taken.policy);
   return stored_lately_.contains(name_of_entry(address)) &&
@@ -128,13 +128,14 @@ bool World::could_be_ready(const std::string& address, const Policy& policy) con
   return !policy.wants_mac_for || was_ready(address, *policy.wants_mac_for) || is_put_back(address, policy);
 }
 
-// What lasted too short a time may not have been read, and what is heard late is counted late.
+// A state that lasted too short a time may not have been read; a late event counts late.
 bool World::was_ready(const std::string& address, Millis stable_for) const {
   const auto past = ready_past_.find(address);
   if (past == ready_past_.end()) return false;
   const auto& states = past->second;
   const TimePoint floor = rested_at_ - kMargin;
-  // What stands when a daemon starts counts as ready ever since, and is put back where somebody takes it away.
+  // An entry that is published when a daemon starts counts as ready since then, and is restored if another
+  // writer removes it.
   if (started_at_ > rested_at_ && is_touched_ && stored_lately_.contains(name_of_entry(address)))
     stable_for = Millis{0};
   std::optional<TimePoint> since;

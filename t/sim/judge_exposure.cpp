@@ -1,4 +1,4 @@
-// What ExposureWorld judges: writes on their way in, what the scheduler makes of them, and rest.
+// The checks of ExposureWorld: running writes, the results of the scheduler, and the state at rest.
 #include <algorithm>
 
 #include "kube/objects/kinds.h"
@@ -143,7 +143,7 @@ struct Published {
   std::string id;
 };
 
-// It goes by the slice that it is told first.
+// It uses the slice that it receives first.
 bool is_whole_for_kubernetes(const SlicedPool& pool) {
   return pool.slices.front()->slice_count == static_cast<int64_t>(pool.slices.size());
 }
@@ -197,9 +197,9 @@ std::string why_not_given(const AskedClaim& claim, const SlicedPools& pools,
 
 }  // namespace
 
-// The simulated scheduler, by which everything is judged, says what Kubernetes' own allocator says: of each entry, of an amount of
-// its capacity, of claims of two at once, and of some or all of a class. Of more than there is time for, those that the state's
-// version picks.
+// Compares the simulated scheduler, on which all checks depend, with Kubernetes' own allocator: for each
+// entry, for an amount of its capacity, for claims of two entries, and for some or all entries of a class. If
+// there are too many, the version of the state selects some.
 void ExposureWorld::compare_with_kubernetes(size_t entries_max, size_t pairs_max) {
   if (world_.kubernetes == nullptr || world_.violation()) return;
   std::vector<Published> all;
@@ -444,7 +444,7 @@ bool ExposureWorld::has_vf_of_host(const Offer& offer) const {
                      [&](const std::string& vf) { return world_.machine.vf_facts(vf).host_use; });
 }
 
-// Where nobody counts, one of two that exclude each other is offered.
+// Without counters, one of two entries that exclude each other is offered.
 bool ExposureWorld::may_lack_for_want_of_counters(const Expected& wanted, const Everything& all) const {
   if (!world_.knobs.shared) return true;
   return !world_.counts() &&
@@ -473,8 +473,8 @@ void ExposureWorld::judge_missing(const Everything& all) {
   }
 }
 
-// Claims of a device that is gone count for the one that has its address now, and the scheduler gives away
-// nothing of a pool one of whose counters is overdrawn.
+// Claims of a removed device count for the present device of its address. The scheduler allocates nothing of
+// a pool with an overdrawn counter.
 bool ExposureWorld::is_overdrawn(const SlicedPool& pool) const {
   const auto is_by_shared = [&](const std::string& set, const std::string& counter) {
     return std::count_if(pool.entries.begin(), pool.entries.end(), [&](const auto& one) {

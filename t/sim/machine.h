@@ -21,8 +21,9 @@
 
 namespace sliced::sim {
 
-/// What the oracle knows of a PF. names: those that selectors may see; more than one where the design leaves
-/// it open (an interface that came back renamed while nobody looked); "" when its name may be unknown.
+/// What the oracle knows of a PF. names: those that selectors may see. There are several if the design leaves
+/// the name open (an interface that returned under a new name while no daemon read it). "" if its name may be
+/// unknown.
 struct PfFacts {
   bool is_there = false;
   std::string vendor, device;
@@ -125,7 +126,7 @@ class Machine {
   void set_address(int ifindex, bool on);     // without one there is no host route
   /// Since when the host has used the function without a break; nullopt: it does not.
   std::optional<TimePoint> used_since(const std::string& function) const;
-  /// Of a VF, by its PF. is_told: the kernel says so.
+  /// Sets the MAC of a VF through its PF. is_told: the kernel reports it.
   void set_mac(const std::string& vf, bool on, bool is_told);
   /// What is answered to who asks the PF with that interface; nullopt: it is not here.
   std::optional<std::map<int, hotplug::VfConfig>> vf_configs(int ifindex) const;
@@ -144,12 +145,13 @@ class Machine {
   const std::map<std::string, Function>& functions() const { return functions_; }
   const std::map<int, Interface>& interfaces() const { return interfaces_; }
   const Interface* interface_of(const std::string& function) const;  // wherever it is
-  /// Whether a function, or a link by its name, has an interface that udevd has not finished with, or had
-  /// not as far as anybody need know when it left.
+  /// Returns whether a function, or a link by its name, has an interface that udevd is still processing, or
+  /// may have been processing when the interface left.
   bool is_unfinished(const std::string& id) const;
   /// Its interface was in a pod since the daemon started, or that of a function that had its address.
   bool was_away(const std::string& function) const { return were_away_.contains(function); }
-  // Its driver had made no interface as the daemon started: it cannot be told from one whose interface was away.
+  // Returns whether its driver had created no interface when the daemon started. Such a function cannot be
+  // distinguished from one whose interface is in a pod.
   bool was_without_interface(const std::string& function) const { return were_without_.contains(function); }
   std::vector<std::string> pfs() const;
   std::vector<std::string> vfs_of(const std::string& pf) const;
@@ -183,7 +185,8 @@ class Machine {
 
   std::map<std::string, Function> functions_;
   std::map<int, Interface> interfaces_;
-  /// Of functions by address, whichever card was there: what was published of a PF may be of an earlier one.
+  /// Names by the address of functions, of all cards: a published name of a PF may be that of an earlier
+  /// card.
   std::map<std::string, std::set<std::string>> names_ever_;
   std::set<std::string> were_without_;
   std::set<std::string> were_away_;  // functions by address, since the daemon started, replugged or not

@@ -36,7 +36,7 @@
 
 namespace sliced::sim {
 
-/// How lively a history is. README.md says what each is for.
+/// The frequency of changes in a history. README.md describes each.
 struct Knobs {
   int pfs = 2, vfs_max = 6, total_vfs = 8;
   double host = 1, policies = 1, excludes = 1, cluster_faults = 1, host_faults = 1, tampering = 1,
@@ -123,7 +123,7 @@ class World final : public sliced::daemon::Observer {
   void put(Exclude exclude);
   void remove_exclude(const std::string& name);
   Exclude random_exclude(const std::string& name);
-  /// From now on a daemon that starts may take it that there are none of a kind; one that runs may not.
+  /// From now on a daemon that starts may assume that no objects of the kind exist; a running one may not.
   void miss(const kube::Resource& kind);
   void find(const kube::Resource& kind) {
     if (const auto at = missing_.find(kind.plural); at != missing_.end()) missing_.erase(at);
@@ -142,7 +142,7 @@ class World final : public sliced::daemon::Observer {
   void fault(const std::string& name, Millis time, Millis recovery, std::function<void()> on,
              std::function<void()> off);
   void disturb(Millis recovery);
-  /// What the cluster says has changed.
+  /// Objects of the cluster have changed.
   void disturb_inputs();
   /// Somebody else writes slices.
   void tamper(const std::function<void()>& change);
@@ -290,8 +290,8 @@ class World final : public sliced::daemon::Observer {
   std::string node_uid_;
 
   std::map<std::string, Past<VfFacts>> vf_past_;
-  /// Whether VFs are ready, for longer than the others are remembered. Open is what the daemon may not be able to
-  /// ask; it may be told of what is set then.
+  /// Whether VFs are ready; remembered longer than the other facts. kOpen: the daemon may be unable to query
+  /// the setting; the kernel may still report a setting that is made then.
   enum class Ready { kAbsent, kNo, kYes, kOpen, kOpenAndSet };
   std::map<std::string, Past<Ready>> ready_past_;
   TimePoint rested_at_{}, started_at_{};  // the last rest; the daemon's last start

@@ -105,8 +105,9 @@ TEST_F(ScanTest, RepresentorsAreNoPorts) {
   EXPECT_EQ(devices.at("0000:3b:00.0").host_use, "");
 }
 
-// Below their functions, whatever they are called (`vdpa dev add name vdpa0 mgmtdev pci/0000:3b:02.1`); in a snapshot by hand the name says
-// whose they are. Red when a VF that the host uses through its vDPA device is free, or when no node is found for a pod.
+// vDPA devices are below their functions and may have any name (`vdpa dev add name vdpa0 mgmtdev
+// pci/0000:3b:02.1`). In a manual snapshot the link shows the function. Red when a VF that the host uses
+// through its vDPA device counts as free, or when no device node is found for a pod.
 TEST_F(ScanTest, FindsVdpaDevicesOfVfs) {
   auto pf = tree.pci("0000:3b:00.0").netdev("ens1f0").sriov(8).vfs(6);
   const auto vdpa = [&](const std::string& below, const std::string& name, const std::string& driver,
