@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -126,5 +127,29 @@ func TestHarnessReportsAComponentThatCannotStart(t *testing.T) {
 	}
 	if !strings.Contains(err.Error(), "unknown flag: --no-such-flag") {
 		t.Error(err)
+	}
+}
+
+// Turns red when the time for which a process waits for a processor is not counted.
+func TestAProcessThatWaitsForAProcessorIsSeen(t *testing.T) {
+	start := func(script string) *harness.Process {
+		// All on one processor, so that those that count wait for one another.
+		p, err := harness.StartProcess("sh", filepath.Join(t.TempDir(), "log"), "/usr/bin/taskset", "-c", "0", "/bin/sh", "-c", script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(p.Kill)
+		return p
+	}
+	counts, alsoCounts := start("while :; do :; done"), start("while :; do :; done")
+	for deadline := harness.Limit(); ; time.Sleep(100 * time.Millisecond) {
+		ran, waited := counts.Scheduled()
+		_, alsoWaited := alsoCounts.Scheduled()
+		if ran > 0 && waited > time.Second && alsoWaited > time.Second {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("it ran %v and waited %v", ran, waited)
+		}
 	}
 }

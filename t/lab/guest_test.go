@@ -1,6 +1,9 @@
 package lab
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // Turns red when a guest is given up because several tasks wait once, as on a slow machine, or is waited for although one
 // of them never runs.
@@ -18,5 +21,21 @@ func TestAGuestStandsStillWhenOneReportIsRepeated(t *testing.T) {
 	stall := "rcu: INFO: rcu_sched detected stalls on CPUs/tasks:\n"
 	if repeated(stall+stall) != "" || repeated(stall+stall+stall) == "" {
 		t.Error("three RCU stalls are expected")
+	}
+}
+
+// Turns red when a guest that waits for processors is given up, or one that has them is waited for.
+func TestAGuestWithoutProcessorsDoesNotStandStill(t *testing.T) {
+	for _, test := range []struct {
+		ran, waited time.Duration
+		want        bool
+	}{
+		{11 * time.Second, 1300 * time.Second, true},
+		{700 * time.Second, 20 * time.Second, false},
+		{2 * time.Second, 4 * time.Second, false},
+	} {
+		if is := starved(test.ran, test.waited); is != test.want {
+			t.Errorf("ran %v, waited %v: %v", test.ran, test.waited, is)
+		}
 	}
 }

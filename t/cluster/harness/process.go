@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -69,6 +70,18 @@ func startProcess(name, logPath string, environment []string, path string, args 
 }
 
 func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Scheduled is how long the threads of the child have run, and how long they were runnable and waited for a processor.
+func (p *Process) Scheduled() (ran, waited time.Duration) {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.PID()))
+	for _, file := range files {
+		text, _ := os.ReadFile(file) // empty: the thread has ended
+		var its [2]int64
+		fmt.Sscan(string(text), &its[0], &its[1])
+		ran, waited = ran+time.Duration(its[0]), waited+time.Duration(its[1])
+	}
+	return ran, waited
+}
 
 func (p *Process) Signal(s syscall.Signal) { p.cmd.Process.Signal(s) }
 
