@@ -31,7 +31,7 @@ ClusterSources::ClusterSources(kube::ClusterPorts ports, const Scope& scope, Clu
     : events_(events),
       is_directory_(scope.is_directory),
       sources_(make_sources(ports, scope)),
-      schemas_(ports.cluster, ports.log, schemas_of(scope.policies)),
+      schemas_(ports, schemas_of(scope.policies)),
       connectivity_(ports.scheduler, ports.random, watched(),
                     [this](const Connectivity::Change& change) { events_.on_connectivity_change(change); }) {}
 

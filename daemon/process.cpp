@@ -77,12 +77,16 @@ Result<std::unique_ptr<kube::Cluster>> Process::find_cluster() {
     if (auto usable = kube::check_in_cluster_proxy(*paths); !usable) return std::move(usable.error());
     credentials = kube::in_cluster_credentials(std::move(ports), std::move(*paths));
   }
+  std::optional<kube::SchemaCache> schema_cache;
+  if (options_.command == config::Command::kRun && !options_.runtime_directory.empty())
+    schema_cache.emplace(kube::SchemaCache{*executor, options_.runtime_directory});
   return std::unique_ptr<kube::Cluster>(std::make_unique<kube::ApiCluster>(kube::ApiPorts{
       loop.scheduler(), *log, std::move(credentials),
       [this](reactor::net::Endpoint endpoint, Millis deadline, reactor::net::OnConnected done) {
         return reactor::net::connect_tcp(loop, *executor, std::move(endpoint), deadline, std::move(done));
       },
-      reactor::system_random(), std::string(config::info_of(options_.program).name) + "/" SLICED_VERSION}));
+      reactor::system_random(), std::string(config::info_of(options_.program).name) + "/" SLICED_VERSION,
+      std::move(schema_cache)}));
 }
 
 bool Process::run_until(const std::function<bool()>& done, Millis longest) {

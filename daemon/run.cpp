@@ -215,7 +215,9 @@ int run(const config::Options& options, const std::vector<std::string>& argument
     print_error(lock_directory.error().what);
     return kExitError;
   }
-  auto process = HostProcess::open(options);
+  config::Options located = options;
+  located.runtime_directory = *lock_directory;
+  auto process = HostProcess::open(located);
   if (!process) {
     print_error(process.error().what);
     return kExitError;

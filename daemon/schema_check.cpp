@@ -8,23 +8,32 @@
 
 namespace sliced::daemon {
 
-SchemaCheck::SchemaCheck(kube::Cluster& cluster, Log& log, std::vector<Kind> kinds)
-    : cluster_(cluster), log_(log), kinds_(std::move(kinds)) {}
+SchemaCheck::SchemaCheck(kube::ClusterPorts ports, std::vector<Kind> kinds)
+    : ports_(std::move(ports)), kinds_(std::move(kinds)) {}
 
 void SchemaCheck::listed(const kube::Resource& kind) {
   const std::string& group = kind.group;
   const auto first = std::find_if(kinds_.begin(), kinds_.end(),
                                   [&](const Kind& one) { return one.resource.group == group; });
   if (first == kinds_.end() || first->resource.kind != kind.kind) return;
-  calls_[group] = cluster_.schema(
-      group, kind.version,
+  if (timers_.contains(group)) return;
+  const Millis wait{static_cast<int64_t>(ports_.random() * static_cast<double>(kSpread.count()))};
+  timers_[group] = ports_.scheduler.after(wait, [this, group, version = kind.version] {
+    timers_.erase(group);
+    read(group, version);
+  });
+}
+
+void SchemaCheck::read(const std::string& group, const std::string& version) {
+  calls_[group] = ports_.cluster.schema(
+      group, version,
       [this, group](std::string_view schema) {
         for (const Kind& one : kinds_)
           if (one.resource.group == group) tell(one, schema);
       },
       [this](const kube::Failure& failure) {
         if (failure_log_.is_new(failure.what))
-          log_.info("schema of the installed CRDs not readable", {{"problem", failure.what}});
+          ports_.log.info("schema of the installed CRDs not readable", {{"problem", failure.what}});
       });
 }
 
@@ -41,7 +50,7 @@ void SchemaCheck::tell(const Kind& kind, std::string_view schema) {
     dropped_[kind.resource.kind] = join(*dropped, ", ");
   }
   if (last_logged_[kind.resource.kind].is_new(text))
-    log_.warning(
+    ports_.log.warning(
         "installed CRD drops fields of this version: policies that use them may expose more devices than intended",
         {{"kind", kind.resource.kind}, {"schema", text}, {"remedy", remedy}});
 }

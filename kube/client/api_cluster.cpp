@@ -9,6 +9,7 @@
 #include "kube/client/watch_frame.h"
 #include "kube/objects/json_scanner.h"
 #include "reactor/base/text.h"
+#include "reactor/durable_file.h"
 
 namespace sliced::kube {
 namespace {
@@ -19,6 +20,7 @@ constexpr size_t kPageBytes = 64u << 10;  // a page of this size is not short
 constexpr size_t kObjectBytesMax = 8u << 20;
 constexpr size_t kEventBytesMax = 2u << 20;  // etcd takes 1.5 MiB
 constexpr size_t kSchemaBytesMax = 32u << 20;
+constexpr Millis kSchemaFileMax{5'000};
 constexpr Millis kWatchSilenceMax{330'000};
 constexpr Millis kPageMax{300'000}, kAnswerMax{60'000};  // from head to end
 
@@ -243,6 +245,94 @@ class ReadOperation final : public ApiOperation {
   std::string body_;
 };
 
+// --- schema
+
+// A stored OpenAPI document: "<etag> <size>", a line end, the document. The size shows that a power failure has
+// cut the file.
+struct StoredSchema {
+  std::string etag, document;
+};
+
+StoredSchema decode_stored_schema(std::string file) {
+  const size_t line_end = file.find('\n');
+  const size_t space = file.rfind(' ', line_end);
+  if (line_end == std::string::npos || space == std::string::npos) return {};
+  const std::string size = file.substr(space + 1, line_end - space - 1);
+  if (size != std::to_string(file.size() - line_end - 1)) return {};
+  std::string etag = file.substr(0, space);
+  file.erase(0, line_end + 1);
+  return {std::move(etag), std::move(file)};
+}
+
+// Reads the stored document, requests a changed one, stores that, and reports either.
+class SchemaOperation final : public ApiOperation {
+ public:
+  using OnBody = std::function<void(std::string_view body)>;
+  using OnFailure = std::function<void(const Failure&)>;
+  SchemaOperation(std::shared_ptr<ApiCore> core, ApiRequest request, std::string file, OnBody on_body,
+                  OnFailure on_failure)
+      : ApiOperation(std::move(core)),
+        request_(std::move(request)),
+        file_(std::move(file)),
+        on_body_(std::move(on_body)),
+        on_failure_(std::move(on_failure)) {}
+  void start() {
+    if (!core().schema_cache) return ask();
+    path_ = core().schema_cache->directory + '/' + file_;
+    auto stored = std::make_shared<StoredSchema>();
+    job_ = core().schema_cache->executor.run(
+        [stored, path = path_] {
+          if (auto text = reactor::read_whole(path, kSchemaBytesMax))
+            *stored = decode_stored_schema(*std::move(text));
+        },
+        kSchemaFileMax,
+        [this, stored](bool finished) {
+          if (finished) stored_ = std::move(*stored);
+          ask();
+        });
+  }
+
+ private:
+  void ask() {
+    http::Options options;
+    options.limits.body_bytes_max = kSchemaBytesMax;
+    if (!stored_.etag.empty()) request_.message.headers.push_back({"If-None-Match", stored_.etag});
+    send(std::move(request_), options);
+  }
+  Millis response_max() const override { return kAnswerMax; }
+  void on_content(std::string_view bytes) override { body_ += bytes; }
+  void on_complete() override {
+    const std::string* etag = head().header("etag");
+    end();
+    auto document = std::make_shared<const std::string>(std::move(body_));
+    if (path_.empty() || etag == nullptr) return on_body_(*document);
+    std::string line = *etag + ' ' + std::to_string(document->size()) + '\n';
+    job_ = core().schema_cache->executor.run(
+        [path = path_, line = std::move(line), document] {
+          (void)reactor::write_whole(path, line + *document, 0600);
+        },
+        kSchemaFileMax, [this, document](bool) { deliver(*document); });
+  }
+  void on_failed(const Failure& failure) override {
+    if (failure.http_status == 304 && !stored_.etag.empty()) return deliver(stored_.document);
+    if (failure.http_status == 404) return deliver("");
+    on_failure_(failure);
+  }
+  // The caller may destroy this call in the callback.
+  void deliver(const std::string& document) {
+    const auto self = shared_from_this();
+    on_body_(document);
+  }
+
+  ApiRequest request_;
+  const std::string file_;
+  const OnBody on_body_;
+  const OnFailure on_failure_;
+  std::string path_, body_;
+  StoredSchema stored_;
+  std::unique_ptr<reactor::Job> job_;  // the last member: its callbacks use the others
+};
+
 template <class Operation, class... Args>
 CallPtr start(Args&&... args) {
   auto operation = std::make_shared<Operation>(std::forward<Args>(args)...);
@@ -418,14 +508,8 @@ CallPtr ApiCluster::discover(std::string group, std::string version,
 CallPtr ApiCluster::schema(std::string group, std::string version,
                            std::function<void(std::string_view json)> on_done,
                            std::function<void(const Failure&)> on_failure) {
-  auto on_refusal = [on_done, on_failure](const Failure& failure) {
-    if (failure.http_status == 404)
-      on_done("");
-    else
-      on_failure(failure);
-  };
-  return start<ReadOperation>(core_, encode_schema(group, version), kSchemaBytesMax, std::move(on_done),
-                              std::move(on_refusal));
+  return start<SchemaOperation>(core_, encode_schema(group, version), "schema_" + group + '_' + version,
+                                std::move(on_done), std::move(on_failure));
 }
 
 CallPtr ApiCluster::server_info(std::function<void(ServerInfo)> on_done,

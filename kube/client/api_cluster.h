@@ -24,6 +24,8 @@ class ApiCore;
 /// server reports as not processed are sent again.
 /// Connections: one with HTTP/2; otherwise one for each concurrent request.
 /// 401:         credentials are loaded again and the request is repeated once; then kDenied.
+/// Schemas:     with ApiPorts::schema_cache a document is requested with the ETag of the stored one. A stored
+/// document that is damaged, or that cannot be read within 5 s, is requested again in full.
 /// Failures:    without an answer only kIo, kTimeout, kTooLarge and kBusy occur, never codes of a Status.
 /// Warnings:    of the server are logged, each text once.
 class ApiCluster final : public Cluster {

@@ -23,6 +23,7 @@ class ApiCore {
         log(ports.log),
         credentials(std::move(ports.credentials)),
         user_agent(std::move(ports.user_agent)),
+        schema_cache(std::move(ports.schema_cache)),
         client(ports.scheduler, std::move(ports.dial), std::move(ports.random)) {}
 
   /// Returns the HTTP target of an Access; a changed Access has a new target with new connections. Running
@@ -40,6 +41,7 @@ class ApiCore {
   Log& log;
   const std::unique_ptr<CredentialSource> credentials;
   const std::string user_agent;
+  const std::optional<SchemaCache> schema_cache;
   http::Client client;
   http::TargetPtr server;
 
@@ -86,6 +88,7 @@ class ApiOperation : public std::enable_shared_from_this<ApiOperation> {
   void fail_content(const Error& error);  // invalid response
   bool ended() const { return ended_; }
   const ApiRequest& request() const { return request_; }
+  const http::Head& head() const { return head_; }  // of the last response
   ApiCore& core() { return *core_; }
 
  private:

@@ -24,13 +24,13 @@ struct SchemaCheckTest : testing::Test {
   }
   void list(const kube::Resource& kind) {
     check.listed(kind);
-    scheduler.advance(1s);
+    scheduler.advance(SchemaCheck::kSpread);
   }
   fake::FakeScheduler scheduler;
   fake::FakeCluster cluster{scheduler};
   fake::MemoryLog log;
-  SchemaCheck check{cluster,
-                    log,
+  double dice = 0.5;
+  SchemaCheck check{{cluster, scheduler, log, [this] { return dice; }},
                     {{kube::kSriovResourcePolicies, {"spec.priority", "spec.readiness.require"}},
                      {kube::kDeviceAttributes, {}},
                      {kube::kDeviceExposurePolicies, {"spec.priority"}}}};
@@ -49,6 +49,28 @@ TEST_F(SchemaCheckTest, ReportsDroppedFieldsOnce) {
   serve(schema_with("other"));
   list(kube::kSriovResourcePolicies);
   EXPECT_EQ(log.count("drops spec.priority"), 2u) << "it is so again";
+}
+
+// Red when all nodes of a fleet read their schemas in the moment in which they have started, or a CRD has changed; and
+// when each list of that time brings another request.
+TEST_F(SchemaCheckTest, ReadsAfterARandomWait) {
+  serve(schema_with("other"));
+  for (const double part : {0.0, 0.25, 0.99}) {
+    SCOPED_TRACE(part);
+    dice = part;
+    const size_t before = cluster.count("schema");
+    const auto wait = Millis(static_cast<int64_t>(part * static_cast<double>(SchemaCheck::kSpread.count())));
+    check.listed(kube::kSriovResourcePolicies);
+    check.listed(kube::kSriovResourcePolicies);
+    if (part > 0) {
+      scheduler.advance(wait - 1ms);
+      EXPECT_EQ(cluster.count("schema"), before);
+    }
+    scheduler.advance(1s);
+    EXPECT_EQ(cluster.count("schema"), before + 1);
+    scheduler.advance(10min);
+    EXPECT_EQ(cluster.count("schema"), before + 1);
+  }
 }
 
 TEST_F(SchemaCheckTest, ReadsAGroupOnceForAllItsKinds) {

@@ -1,5 +1,10 @@
 #include "kube/client/api_cluster.h"
 
+#include <stdlib.h>
+
+#include <filesystem>
+
+#include "reactor/durable_file.h"
 #include "t/fake/memory_log.h"
 #include "t/unit/http/client_fixture.h"
 
@@ -96,13 +101,23 @@ struct ApiWorld : http::ClientWorld {
     credentials = made.get();
     credentials->next =
         Credentials{{.server = target->url, .ca_pem = http::authority().cert_pem()}, "secret"};
+    connect(std::move(made), std::nullopt);
+  }
+  // Another process.
+  void remake(std::optional<SchemaCache> cache) {
+    auto made = std::make_unique<ScriptedCredentials>(time);
+    made->next = credentials->next;
+    credentials = made.get();
+    connect(std::move(made), std::move(cache));
+  }
+  void connect(std::unique_ptr<CredentialSource> made, std::optional<SchemaCache> cache) {
     cluster = std::make_unique<ApiCluster>(ApiPorts{
         time, log, std::move(made),
         [this](reactor::net::Endpoint endpoint, Millis deadline, reactor::net::OnConnected on_connected) {
           return reactor::net::connect_tcp(test.loop, executor, std::move(endpoint), deadline,
                                            std::move(on_connected));
         },
-        [] { return 0.5; }, "sliced/1.2.3"});
+        [] { return 0.5; }, "sliced/1.2.3", std::move(cache)});
   }
   Heard list(ListRequest request = {{kNodes}}) {
     Heard heard;
@@ -698,6 +713,52 @@ TEST_F(ApiClusterTest, ReadsDiscoverySchemaAndVersion) {
   EXPECT_EQ(schema, "");
   EXPECT_EQ(failed.words.size(), 2u) << "but a server without /version or discovery is a failure";
   EXPECT_EQ(failed.failure->code, Errc::kNotFound);
+}
+
+// Red when a document that has not changed is sent again, to the next process too; when a changed one is not read; and
+// when a damaged or foreign file is taken for the document.
+TEST_F(ApiClusterTest, ReadsAnUnchangedSchemaOnce) {
+  std::string folder = testing::TempDir() + "schema-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  std::string etag = "\"A1\"", document = R"({"openapi":"3.0.0"})";
+  std::vector<int> answers;
+  std::vector<std::string> conditions;
+  ApiWorld world(*this, [&](const SeenRequest& request, Connection& to) {
+    conditions.push_back(request.header("if-none-match"));
+    answers.push_back(!etag.empty() && conditions.back() == etag ? 304 : 200);
+    if (answers.back() == 304) return to.send("HTTP/1.1 304 X\r\nEtag: " + etag + "\r\n\r\n");
+    to.send(http_response(200, document, "Etag: " + etag + "\r\n"));
+  });
+  const std::string file = folder + "/schema_a.io_v1";
+  const auto read = [&](const std::string& place) {
+    world.remake(SchemaCache{world.executor, place});
+    std::optional<std::string> schema;
+    Heard failed;
+    const CallPtr call =
+        world.cluster->schema("a.io", "v1", [&](std::string_view got) { schema = got; }, failed.on_failure());
+    EXPECT_TRUE(world.run_until([&] { return schema || failed.over; }));
+    return schema.value_or("failed: " + failed.what());
+  };
+  EXPECT_EQ(read(folder), document);
+  EXPECT_EQ(read(folder), document);
+  EXPECT_EQ(answers, (std::vector{200, 304}));
+  etag = "\"B2\"", document = R"({"openapi":"3.0.1"})";
+  EXPECT_EQ(read(folder), document);
+  EXPECT_EQ(read(folder), document);
+  EXPECT_EQ(conditions, (Words{"", "\"A1\"", "\"A1\"", "\"B2\""}));
+  EXPECT_EQ(answers, (std::vector{200, 304, 200, 304}));
+  for (const char* damaged :
+       {"", "\n", "\"B2\" 19", "\"B2\" 19\n", "\"B2\" 19\n{\"openapi\":", "\"B2\" x\n{}", "{}"}) {
+    SCOPED_TRACE(damaged);
+    ASSERT_TRUE(reactor::write_whole(file, damaged).ok());
+    EXPECT_EQ(read(folder), document);
+    EXPECT_EQ(conditions.back(), "");
+  }
+  // A server without ETags, and a folder that cannot be written.
+  etag = "";
+  EXPECT_EQ(read(folder), document);
+  EXPECT_EQ(read(folder + "/none"), document);
+  std::filesystem::remove_all(folder);
 }
 
 // Red when whatever answers is a server of no version, which can do next to nothing.
