@@ -1,5 +1,7 @@
 #include "daemon/schema_check.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -7,6 +9,11 @@
 #include "watchers/served_schema.h"
 
 namespace sliced::daemon {
+namespace {
+
+constexpr Millis kSchemaTrimAfter{1'000};
+
+}  // namespace
 
 SchemaCheck::SchemaCheck(kube::ClusterPorts ports, std::vector<Kind> kinds)
     : ports_(std::move(ports)), kinds_(std::move(kinds)) {}
@@ -30,6 +37,8 @@ void SchemaCheck::read(const std::string& group, const std::string& version) {
       [this, group](std::string_view schema) {
         for (const Kind& one : kinds_)
           if (one.resource.group == group) tell(one, schema);
+        // Reading leaves 0.4 MiB of free memory behind, and no decision follows that would return it.
+        if (!schema.empty()) trim_ = ports_.scheduler.after(kSchemaTrimAfter, [] { malloc_trim(0); });
       },
       [this](const kube::Failure& failure) {
         if (failure_log_.is_new(failure.what))

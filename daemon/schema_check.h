@@ -51,6 +51,7 @@ class SchemaCheck {
   std::map<std::string, std::string> dropped_;      // by kind: the fields; kinds without dropped fields are
                                                     // missing
   LastMessage failure_log_;
+  reactor::Ticket trim_;
 };
 
 }  // namespace sliced::daemon

@@ -45,7 +45,7 @@ func BenchmarkFootprint(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer idle.Kill()
-	time.Sleep(15 * time.Second) // the start is over
+	time.Sleep(65 * time.Second) // the start is over, and the schemas were read
 	trace := filepath.Join(b.TempDir(), "strace")
 	minute, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
