@@ -458,17 +458,6 @@ TEST_F(DaemonTest, TheSyncTimerFindsChangesWithoutAnEvent) {
   EXPECT_EQ(log.count("rescan found changes without events"), 1u);
 }
 
-TEST_F(DaemonTest, ReadsEverythingAfterAnOverflow) {
-  make_pf(2);
-  put_policy("p", kAll);
-  start();
-  run(10s);
-  tree.pci(kPf).vfs(5, [](fixture::SysfsTree::Pci vf, int) { vf.id("8086", "1889").driver("iavf"); });
-  say(hotplug::Overflow{"test"});
-  run(2s);
-  EXPECT_EQ(offered().size(), 5u);
-}
-
 // A pod has the interface when the daemon starts: what selectors see of it stands in our own slice.
 TEST_F(DaemonTest, SelectorsUseTheStickyNameOfAnInterfaceInAPod) {
   make_pf(2);

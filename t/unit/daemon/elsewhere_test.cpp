@@ -55,16 +55,6 @@ TEST_F(ElsewhereTest, AddsNothingThatANewExcludeMayMatch) {
   EXPECT_TRUE(daemon->converged());
 }
 
-// Red when changes that never end keep everything from being decided.
-TEST_F(ElsewhereTest, DecidesPeriodicallyDuringAStreamOfChanges) {
-  start_slowly();
-  for (int i = 0; i < 20; ++i) {
-    put_exposure("p", of_type(i % 2 == 0 ? "vf" : "pf"));
-    run(200ms);
-  }
-  EXPECT_FALSE(offered().empty());
-}
-
 // What comes during the second decision in a row does not stop it, and is decided next.
 TEST_F(ElsewhereTest, KeepsEveryChange) {
   start_slowly();
@@ -120,31 +110,6 @@ TEST_F(ElsewhereTest, DetectsADeletedNodeDuringConstantEdits) {
   }
 }
 
-// Red when a decision that takes too long is made on the loop, or when anything follows from its not being
-// made.
-TEST_F(ElsewhereTest, ADecisionThatTakesTooLongChangesNothingAndIsRetried) {
-  make_pf(2);
-  put_exposure("p", of_type("vf"));
-  start();
-  run(5s);
-  const auto before = offered();
-  ASSERT_TRUE(before.contains(kFirstVf));
-  const size_t written = writes();
-  executor.hang_next = 3;
-  put_exposure("p", of_type("pf"));
-  put_exposure("x", of_type("vf", ", action: exclude"));
-  run(30s);  // 5 s, a second of waiting, 10 s, two seconds, 20 s
-  EXPECT_EQ(executor.hung, 3u);
-  EXPECT_EQ(offered(), before) << "nothing is added, nothing withdrawn";
-  EXPECT_EQ(writes(), written);
-  EXPECT_EQ(log.count("no decision in time"), 1u) << "said once while it lasts";
-  EXPECT_FALSE(daemon->converged());
-  run(20s);
-  EXPECT_EQ(offered(), std::set<std::string>{kWholePf});
-  EXPECT_EQ(log.count("decision in time again"), 1u);
-  EXPECT_TRUE(daemon->converged());
-}
-
 // Red when published entries are withdrawn, or any are added, before the first decision.
 TEST_F(ElsewhereTest, ChangesNothingBeforeTheFirstDecision) {
   make_pf(2);
@@ -167,26 +132,6 @@ TEST_F(ElsewhereTest, ChangesNothingBeforeTheFirstDecision) {
   ASSERT_EQ(waits.size(), 1u);
   fixture::expect_golden(waits[0]);
   run(30s);
-  EXPECT_EQ(offered(), std::set<std::string>{kWholePf});
-}
-
-// Red when a worker that ends after all has its say, or when each attempt takes one more worker from the
-// others.
-TEST_F(ElsewhereTest, AnAbandonedDecisionHasNoEffectAndBlocksFewWorkers) {
-  make_pf(2);
-  start();
-  run(2s);
-  executor.keeps_hung_work = true;
-  executor.hang_next = 1000;
-  put_exposure("p", of_type("pf"));
-  run(4min);
-  EXPECT_EQ(executor.hung, 3u) << "the others wait for one of these";
-  EXPECT_EQ(offered(), std::set<std::string>());
-  executor.hang_next = 0;
-  executor.hung_work.front()();
-  EXPECT_EQ(offered(), std::set<std::string>());
-  executor.hung_work.clear();
-  run(2min);
   EXPECT_EQ(offered(), std::set<std::string>{kWholePf});
 }
 
