@@ -244,6 +244,40 @@ func TestSecurityContextConstraintsAllowWhatPodsAskFor(t *testing.T) {
 	}
 }
 
+// flannel-io/flannel#1459, kubernetes/kubernetes#94366: a DaemonSet that tolerates each taint also runs on Windows nodes. Turns red when a pod
+// of the chart does, or when a user's selector replaces that of Linux.
+func TestPodsRunOnLinuxNodesOnly(t *testing.T) {
+	selectors := func(values string) map[string]map[string]string {
+		made := map[string]map[string]string{}
+		for name, pod := range podsOf(t, must(with(t, values))) {
+			made[name] = pod.NodeSelector
+		}
+		return made
+	}
+	const all = "webhook: {enabled: true, tls: {injectCAFrom: a/b}}"
+	linux := map[string]string{"kubernetes.io/os": "linux"}
+	if got := selectors(all); !reflect.DeepEqual(got, map[string]map[string]string{"DaemonSet sliced": linux, "Deployment sliced-webhook": linux, "Deployment sliced-aggregate": linux}) {
+		t.Errorf("node selectors %v", got)
+	}
+	if got := selectors("nodeSelector: {a: b}")["DaemonSet sliced"]; !reflect.DeepEqual(got, map[string]string{"kubernetes.io/os": "linux", "a": "b"}) {
+		t.Errorf("a user's selector: %v", got)
+	}
+	if got := selectors("nodeSelector: {kubernetes.io/os: null}")["DaemonSet sliced"]; len(got) != 0 {
+		t.Errorf("a label that is removed: %v", got)
+	}
+}
+
+// KohlsTechnology/eunomia#99, openshift/cluster-network-operator#2848: OpenShift adds the cluster's default node selector to the pods of namespaces
+// that do not annotate another one. Turns red when the daemons run on the nodes of that selector alone.
+func TestANamespaceOfOpenShiftHasNoDefaultNodeSelector(t *testing.T) {
+	for values, want := range map[string]bool{"createNamespace: true": false, "{createNamespace: true, openshift: {securityContextConstraints: true}}": true} {
+		selector, is := objects(t, must(with(t, values)))["Namespace "+home].GetAnnotations()["openshift.io/node-selector"]
+		if is != want || selector != "" {
+			t.Errorf("%s: annotated %v with %q", values, is, selector)
+		}
+	}
+}
+
 // mountsOf are the paths of the node that the daemons' container has, by where they are mounted, with "ro" or "rw".
 func mountsOf(pod core.PodSpec) map[string][2]string {
 	paths := map[string]string{}
@@ -284,6 +318,8 @@ func TestNodeDirectoriesAreChartValues(t *testing.T) {
 	}
 	for file, want := range map[string][]string{
 		"k3s":         {"/var/lib/rancher/k3s/data/cni", "/var/lib/kubelet/plugins"},
+		"k0s":         {"/var/lib/k0s/kubelet/plugins", "/var/lib/k0s/kubelet/plugins_registry", "/opt/cni/bin"},
+		"gke":         {"/home/kubernetes/bin", "/var/lib/kubelet/plugins"},
 		"talos":       {"/var/cdi/dynamic", "/opt/cni/bin"},
 		"microk8s":    {"/var/snap/microk8s/common/var/lib/kubelet/plugins", "/var/snap/microk8s/common/var/lib/kubelet/plugins_registry", "/var/snap/microk8s/current/opt/cni/bin"},
 		"whereabouts": {"/etc/cni/net.d/whereabouts.d"}, "dhcp": {"/run/cni"}, "ovs": {"/var/run/openvswitch"},
@@ -293,6 +329,12 @@ func TestNodeDirectoriesAreChartValues(t *testing.T) {
 			if mounts[path][0] != path {
 				t.Errorf("examples/%s.yaml mounts no %s: %v", file, path, mounts)
 			}
+		}
+	}
+	// k8snetworkplumbingwg/multus-cni#620, cilium/cilium#35336: /opt of Container-Optimized OS is read-only, so the pod does not start with it.
+	for inside, path := range mountsOf(podOf(t, must(render(filepath.Join(chartPath, "examples/gke.yaml"))))) {
+		if strings.HasPrefix(path[0], "/opt") {
+			t.Errorf("examples/gke.yaml mounts %s at %s", path[0], inside)
 		}
 	}
 	env := podOf(t, must(with(t, "extraEnv: [{name: HTTPS_PROXY, value: http://p:1}]"))).Containers[0].Env
