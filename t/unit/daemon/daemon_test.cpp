@@ -458,7 +458,7 @@ TEST_F(DaemonTest, TheSyncTimerFindsChangesWithoutAnEvent) {
   EXPECT_EQ(log.count("rescan found changes without events"), 1u);
 }
 
-// A pod has the interface when the daemon starts: what selectors see of it stands in our own slice.
+// A pod has the interface when the daemon starts. The facts for selectors are in our own slice.
 TEST_F(DaemonTest, SelectorsUseTheStickyNameOfAnInterfaceInAPod) {
   make_pf(2);
   put_exposure("by-name",

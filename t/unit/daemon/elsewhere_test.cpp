@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 
 struct ElsewhereTest : testing::Test, fixture::DaemonWorld {
-  // Decisions take half a second from here on; and so does whatever else is asked of a worker.
+  // From here on, decisions and all other jobs of a worker take half a second.
   void start_slowly() {
     make_pf(2);
     start();

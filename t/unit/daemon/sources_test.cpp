@@ -1,4 +1,4 @@
-// What an API server that is ill, or a proxy before it, can make of what is offered: nothing.
+// A faulty API server, or a proxy before it, does not change the offer.
 #include <gtest/gtest.h>
 
 #include "t/fixture/daemon_world.h"
@@ -295,8 +295,8 @@ TEST_F(MassTest, KeepsAMissingExcludeOfUnknownScope) {
   is_added_late(large);
 }
 
-// Without its attributes an entry is what other claims ask for. Red when DeviceAttributes that one list lacks
-// are gone at once.
+// Without its attributes an entry would match other claims. Red when DeviceAttributes that are missing from
+// one list are removed immediately.
 TEST_F(MassTest, KeepsMissingAttributes) {
   make_pf(16);
   const auto put = [&] {

@@ -57,7 +57,8 @@ TEST_F(KubeletPlugin, SocketsExistFromStartToEnd) {
   EXPECT_TRUE(fs::is_empty(root + "/reg") && fs::is_empty(root + "/plugins/a.example"));
 }
 
-// The kubelet prefers whoever registered last: two that answer at once would prepare the same claims.
+// The kubelet prefers the driver that registered last. Two drivers that answer at the same time would prepare
+// the same claims.
 TEST_F(KubeletPlugin, TheNewerPodServesWhenTheOlderEnds) {
   auto old = make("uid-1"), young = make("uid-2");
   old->start();
@@ -99,8 +100,8 @@ TEST_F(KubeletPlugin, RemovesSocketsOfDeadProcessesOnly) {
   EXPECT_EQ(others_told, 2);
 }
 
-// As dra-driver-sriov does at its start, whose socket has the same name. Red when a socket of whichever program counts as
-// the own one: both would publish.
+// dra-driver-sriov creates a socket of the same name at its start. Red when a socket of another program
+// counts as the own one: both would publish.
 TEST_F(KubeletPlugin, DetectsAnotherProgramWithTheName) {
   auto plugin = make();
   plugin->start();

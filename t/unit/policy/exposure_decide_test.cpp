@@ -425,8 +425,8 @@ TEST(ExposureDecide, AllowsALargePoolWithoutCounters) {
   EXPECT_EQ(entries_of(decide(in)), entries_of(first));
 }
 
-// An entry that comes into a group while it may be allocated excludes the others from now on, also when it is
-// held back itself and nobody is told of its new group.
+// An entry that joins a group while it may be allocated excludes the others from then on, also when it is
+// withheld itself and its new group is not published.
 TEST(ExposureDecide, AllocatedEntriesKeepTheirGroupWithoutCounters) {
   const auto shared = [](const std::string& suffix) {
     return all(", exposure: {deviceNameSuffix: '" + suffix +
@@ -500,9 +500,9 @@ TEST(ExposureDecide, PutsAFunctionIntoOnePool) {
   EXPECT_EQ(outcome_of(decide(in), "0000:03:00.2"), "reserved");
 }
 
-// A Node's name has up to 253 bytes, and so has a pool's, with what stands behind the node's. Red when the
-// server would refuse a pool of a node whose name is long, when two nodes have one pool, or when a name that
-// fits is not the node's.
+// The name of a Node has up to 253 bytes; so has the name of a pool, which is longer by its suffix. Red when
+// the server would refuse the pool of a node with a long name, when two nodes have one pool, or when a name
+// that fits differs from the node's.
 TEST(ExposureDecide, PoolNamesFitForAnyNodeName) {
   const HostDevice pf{.type = DeviceType::kPf, .pci = PciAddress::decode("0000:03:00.0")};
   const HostDevice bridge{.type = DeviceType::kBridge};

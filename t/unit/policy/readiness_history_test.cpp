@@ -1,5 +1,6 @@
-// Random histories of one VF: it gets and loses what readiness asks for, goes, comes back as another one, its policy is
-// edited and withdrawn, the daemon starts anew; what is decided is compared with the whole past, which the test remembers.
+// Random histories of one VF: it meets and loses its readiness conditions, disappears, returns as another
+// device, its policy is edited and deleted, and the daemon restarts. Each decision is compared with the whole
+// history, which the test stores.
 #include <gtest/gtest.h>
 
 #include <array>

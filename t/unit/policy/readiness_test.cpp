@@ -516,8 +516,8 @@ TEST(Readiness, AppliesTheActionAfterALoss) {
   }
 }
 
-// The link of a PF goes down. Red when what follows is what follows other losses, when the taint has another effect than its policy
-// says, or when a prepare is refused for a taint without effect.
+// The link of a PF goes down. Red when the action for other losses is applied, when the taint has another
+// effect than its policy sets, or when a prepare is refused for a taint without effect.
 TEST(Readiness, AppliesTheActionAfterALinkGoesDown) {
   const auto lose = [](Offered& world, Condition condition) {
     world.in.tracks[kVf].met.reset(static_cast<size_t>(condition));
@@ -674,7 +674,7 @@ TEST(Readiness, APublishedEntryCountsOnlyForItself) {
   }
 }
 
-// Red when it has to wait no longer than what stands.
+// stableFor begins with the daemon. Red when a new entry does not wait for it; a published entry does not wait.
 TEST(Readiness, ANewEntryOfAPublishedDeviceIsReadySinceTheStart) {
   for (const PolicyType kind : kBoth) {
     Deciding world;

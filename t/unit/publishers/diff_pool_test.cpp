@@ -402,8 +402,9 @@ TEST(DiffPool, EmptiesASliceWithAFinalizerFirst) {
   EXPECT_EQ(consumer_view(held), names_of(one));
 }
 
-// Somebody deleted them all, and somebody else's finalizer keeps them. Red when their names count as free,
-// when they are written as if they stayed, or when an entry is told of nowhere meanwhile.
+// All slices were deleted by another writer, and a foreign finalizer keeps them. Red when their names count
+// as free, when they are written like other slices, or when an entry is neither published nor recorded
+// meanwhile.
 TEST(DiffPool, ReplacesATerminatingSliceUnderAnotherName) {
   for (const int count : {3, 300}) {
     SCOPED_TRACE(count);
@@ -466,8 +467,8 @@ ObservedSlices after_one_write(const ObservedSlices& held, const SliceChanges& p
   return applied(held, one, version);
 }
 
-// Red when a write takes an entry from a slice before the one that is to have it is written, and tells of it
-// nowhere; the daemon may die after each.
+// The daemon may die after each write. Red when a write removes an entry from a slice before the entry's new
+// slice is written, and does not record the entry.
 TEST(DiffPool, RecordsMovingEntriesAtEveryStep) {
   policy::DesiredPool plain = pool(devices(0, 100));
   plain.can_count = true;
@@ -591,8 +592,8 @@ TEST(DiffPool, ConvergesIndependentlyOfOtherPools) {
   EXPECT_EQ(unsettled_pools(plan_of({one, other}, now), now), Pools()) << "it may be of any pool";
 }
 
-// Random edits: whatever comes after whatever, the goal is reached, with few writes more than a plan has
-// where entries move, and nothing is lost on the way.
+// Random edits in any order reach the desired pools. They need few more writes than a plan has for moved
+// entries, and no entry is lost on the way.
 TEST(DiffPool, AnySequenceOfPoolsConverges) {
   uint64_t state = 42;
   const auto random = [&](uint64_t below) {

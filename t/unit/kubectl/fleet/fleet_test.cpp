@@ -214,7 +214,8 @@ FleetPolicy exposure(const std::string& yaml) {
   return decode_fleet_policy(object).value_or(FleetPolicy{});
 }
 
-// Red when a node whose daemon is gone is "ok", when one whose Lease is current is not, or when a node without a Lease counts as silent.
+// Red when a node without a daemon is "ok", when a node with a current Lease is not, or when a node without a
+// Lease counts as silent.
 TEST(Fleet, ADaemonThatDoesNotRenewItsLeaseIsSilent) {
   Fleet fleet({kDriver});
   for (const char* node : {"dead", "alive", "old"}) {
@@ -271,7 +272,8 @@ TEST(Fleet, ReportsADisabledKubeletPlugin) {
   EXPECT_EQ(totals_of(rows).without_plugin, 2u);
 }
 
-// Red when a node that has not seen an edit, a new policy or a deletion looks like one that has, or when policies of other nodes count.
+// Red when a node that has not applied an edit, a new policy or a deletion is shown as current, or when
+// policies of other nodes count.
 TEST(Fleet, ReportsAPolicyThatANodeHasNotApplied) {
   Fleet fleet({kDriver});
   fleet.put_node(kube::NodeView{"a", {{"zone", "x"}}});
@@ -295,8 +297,8 @@ TEST(Fleet, ReportsAPolicyThatANodeHasNotApplied) {
   EXPECT_EQ(health_of(row), "warning");
 }
 
-// Red when each edit makes a whole fleet look behind while its reports are on their way, or when a report without room for all
-// policies counts as one that does not know the rest.
+// Red when each edit makes the whole fleet look behind until the reports arrive, or when a report without
+// room for all policies counts as one of a daemon that does not know the others.
 TEST(Fleet, DoesNotReportARecentEditAsLag) {
   Fleet fleet({kDriver});
   fleet.put_node("a");
@@ -347,7 +349,7 @@ TEST(Fleet, ShortensAStateAndCountsTheRest) {
   EXPECT_EQ(state_of(row).size(), kStateBytes) << "and that it was cut";
 }
 
-// Red when who may not list slices or claims gets numbers that are none.
+// Red when a user who may not list slices or claims gets wrong numbers.
 TEST(Fleet, ReportsForbiddenDataAsUnknown) {
   Fleet fleet({kDriver});
   fleet.put_node("a");
