@@ -65,7 +65,7 @@ Daemon::Daemon(DaemonPorts ports, config::Options options)
             const std::string why = std::exchange(awaits_claims_for_, "");
             decide_before_writing((why.empty() ? "" : why + "; ") + "the ResourceClaims were read");
           },
-          [this] { publishers_[kExposure].publisher().hold(false); }),
+          [this] { hold_first_slices(); }),
       publishers_{
           PoolPublisher({ports.cluster, scheduler_, log_, ports.random}, options_.sriov_driver_name, *this),
           PoolPublisher({ports.cluster, scheduler_, log_, ports.random}, options_.exposure_driver_name,
@@ -235,7 +235,7 @@ void Daemon::on_sync_state() {
 void Daemon::on_slices(size_t driver, const PoolPublisher::Event& event) {
   const bool is_list = std::holds_alternative<Relisted<PoolPublisher::Item>>(event);
   const auto met = publishers_[driver].apply(event);
-  if (!publishers_[driver].publisher().observed().empty()) publishers_[driver].publisher().hold(false);
+  hold_first_slices();
   if (is_list) server_features_.server_may_have_changed();
   for (const kube::ResourceSlice* slice : met) adopt(*slice);
   if (is_list) mark("own slices listed");
@@ -515,12 +515,16 @@ void Daemon::publish(Plan& plan) {
     else
       publishers_[which].set_desired(std::move(plan.pools[which].desired), node);
   }
-  // Nothing that is there may stay longer than without the wait.
-  publishers_[kExposure].publisher().hold(reservations_.awaits_turn() &&
-                                          publishers_[kExposure].publisher().observed().empty());
+  hold_first_slices();
   if (snapshot_version_ >= state_.restricted_version) behind_since_.reset();
   if (is_behind())  // a newer change may withhold devices, and is decided next
     for (PoolPublisher& offer : publishers_) offer.publisher().await_desired();
+}
+
+// Published slices are not held: what they offer may have to be withdrawn.
+void Daemon::hold_first_slices() {
+  publishers::Publisher& publisher = publishers_[kExposure].publisher();
+  publisher.hold(reservations_.awaits_turn() && publisher.observed().empty());
 }
 
 // ---- queries

@@ -228,6 +228,7 @@ class Daemon final : private ClusterEvents, private DecisionOwner, private PoolE
   void report(Driver which, const Plan& plan) const;
   // Passes the desired pools to the publishers.
   void publish(Plan& plan);
+  void hold_first_slices();
 
   // Passes may_write() to the publishers and to the reads of claims.
   void apply_permission();
