@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -22,6 +23,14 @@ constexpr Millis kFlushMax{1'000};  // of log and output together, at the end
 bool is_long_running(config::Command command) {
   return command == config::Command::kRun || command == config::Command::kWebhook ||
          command == config::Command::kAggregate || command == config::Command::kWaitForConfig;
+}
+
+// A signal that comes when its handler is gone would end the process with another status.
+void block_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int number : {SIGHUP, SIGINT, SIGTERM}) sigaddset(&signals, number);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
 }  // namespace
@@ -100,6 +109,7 @@ bool Process::run_until(const std::function<bool()>& done, Millis longest) {
 }
 
 int Process::leave(int status, bool is_busy) {
+  block_signals();
   std::fflush(stdout);
   std::fflush(stderr);
   const auto until = Clock::now() + kFlushMax;

@@ -39,7 +39,7 @@ class Process {
 
   /// Exits immediately if a read on a worker hangs or the reader of the output does not read, because waiting
   /// could take forever. Otherwise returns status, for main(), after waiting up to a second for the log and
-  /// the output. is_busy: a worker outside `executor` still runs.
+  /// the output. SIGHUP, SIGINT and SIGTERM are blocked from then on. is_busy: a worker outside `executor` still runs.
   int leave(int status, bool is_busy = false);
 
   reactor::Loop loop;

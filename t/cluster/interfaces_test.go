@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"testing"
+	"time"
 
 	"sliced.test/cluster/harness"
 )
@@ -16,11 +17,14 @@ type telling struct {
 	daemon   *harness.Daemon
 }
 
-func newTelling(t *testing.T, manifest, plugin string) *telling {
+func newTelling(t *testing.T, manifest, plugin string, options ...func(*harness.KubeletRoot)) *telling {
 	t.Helper()
 	lab := harness.NewLab(t, shared, near)
 	n := &telling{Lab: lab, root: lab.NewKubeletRoot()}
 	n.root.TellOfPods()
+	for _, option := range options {
+		option(n.root)
+	}
 	n.root.WritePlugin("sriov", plugin)
 	lab.RunAsDeployed()
 	n.manifest = lab.ReadManifest(manifest)
@@ -110,7 +114,8 @@ func TestInterfacesAreAttachedByTheRuntimesEvents(t *testing.T) {
 // Turns red when a pod starts whose interface takes longer than its runtime waits.
 func TestAPodWaitsForItsInterface(t *testing.T) {
 	t.Parallel()
-	n := newTelling(t, "one-vf.yaml", `[ "$CNI_COMMAND" = DEL ] || sleep 5`)
+	n := newTelling(t, "one-vf.yaml", `[ "$CNI_COMMAND" = DEL ] || sleep 5`,
+		func(root *harness.KubeletRoot) { root.RuntimeWaits = 2 * time.Second })
 	n.manifest.ApplyPods()
 	waitUntil(t, "two attempts, both undone", 2*promptly, func() bool { return len(n.calls("ADD")) >= 2 && len(n.calls("DEL")) >= 2 })
 	if created := n.root.Created(); len(created) > 0 {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	core "k8s.io/api/core/v1"
 	rbac "k8s.io/api/rbac/v1"
@@ -14,9 +15,10 @@ import (
 )
 
 // TellOfPods has the runtimes of kubelets that start from now on tell NRI plugins of pods, and the daemon run CNI plugins.
+// They wait for a plugin far longer than containerd does, because a pod's interfaces may take longer than its 2 s on a busy machine.
 func (k *KubeletRoot) TellOfPods() {
 	k.lab.T.Helper()
-	k.nri = true
+	k.nri, k.RuntimeWaits = true, 10*time.Minute
 	if err := os.MkdirAll(k.Path+"/cni", 0o755); err != nil {
 		k.lab.T.Fatal(err)
 	}

@@ -16,6 +16,8 @@ type KubeletRoot struct {
 	lab  *Lab
 	runs int
 	nri  bool
+	// RuntimeWaits is the time that the runtime of the next kubelet allows an NRI plugin for a request.
+	RuntimeWaits time.Duration
 	// Gates are feature gates of the next kubelet, as NAME=true,...
 	Gates string
 }
@@ -73,7 +75,8 @@ func (k *KubeletRoot) Run() *Kubelet {
 	log := filepath.Join(t.TempDir(), fmt.Sprintf("kubelet-%d.log", k.runs))
 	started := time.Now()
 	flags := []string{"--kubeconfig", config, "--node", k.lab.Node,
-		"--root", k.Path, "--created", k.Path + "/created", "--nri", k.socketOfRuntime(), "--v=4"}
+		"--root", k.Path, "--created", k.Path + "/created", "--nri", k.socketOfRuntime(),
+		"--nri-request-timeout", k.RuntimeWaits.String(), "--v=4"}
 	if k.Gates != "" {
 		flags = append(flags, "--feature-gates", k.Gates)
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"flag"
 	"os"
+	"time"
 
 	core "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -35,6 +36,7 @@ func main() {
 	root := flag.String("root", "", "the kubelet's directory: plugins, plugins_registry and its checkpoints are below it")
 	created := flag.String("created", "", "file: a line of JSON for each container, with its CDI devices")
 	nri := flag.String("nri", "", "path: the runtime tells NRI plugins of pods that connect to this socket")
+	timeout := flag.Duration("nri-request-timeout", 0, "how long the runtime waits for a plugin")
 	gates := flag.String("feature-gates", "", "of the kubelet, as NAME=true,...")
 	klog.InitFlags(nil)
 	flag.Parse()
@@ -44,13 +46,13 @@ func main() {
 			os.Exit(1)
 		}
 	}
-	if err := run(context.Background(), *kubeconfig, *node, *root, *created, *nri); err != nil {
+	if err := run(context.Background(), *kubeconfig, *node, *root, *created, *nri, *timeout); err != nil {
 		klog.ErrorS(err, "hollow kubelet")
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, kubeconfig, node, root, created, nri string) error {
+func run(ctx context.Context, kubeconfig, node, root, created, nri string, timeout time.Duration) error {
 	rest, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return err
@@ -84,7 +86,7 @@ func run(ctx context.Context, kubeconfig, node, root, created, nri string) error
 	}
 	var pods internalapi.RuntimeService = &recordingRuntime{RuntimeService: runtime, to: record}
 	if nri != "" {
-		if pods, err = newTellingRuntime(pods, nri, root); err != nil {
+		if pods, err = newTellingRuntime(pods, nri, root, timeout); err != nil {
 			return err
 		}
 	}

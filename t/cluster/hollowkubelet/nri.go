@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/containerd/nri/pkg/adaptation"
 	"github.com/containerd/nri/pkg/api"
@@ -25,12 +26,13 @@ type tellingRuntime struct {
 	containers map[string]*api.Container
 }
 
-func newTellingRuntime(behind internalapi.RuntimeService, socket, root string) (*tellingRuntime, error) {
+func newTellingRuntime(behind internalapi.RuntimeService, socket, root string, timeout time.Duration) (*tellingRuntime, error) {
 	r := &tellingRuntime{RuntimeService: behind, namespaces: filepath.Join(root, "netns"),
 		pods: map[string]*api.PodSandbox{}, containers: map[string]*api.Container{}}
 	if err := os.MkdirAll(r.namespaces, 0o755); err != nil {
 		return nil, err
 	}
+	adaptation.SetPluginRequestTimeout(timeout)
 	var err error
 	r.nri, err = adaptation.New("hollow", "v1",
 		func(ctx context.Context, all adaptation.SyncCB) error {

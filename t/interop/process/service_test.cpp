@@ -5,12 +5,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "t/fixture/sysfs_tree.h"
@@ -101,6 +103,22 @@ TEST_F(ServiceTest, SaysHowManyDevicesAreOfferedAndWhenItReloadsAndStops) {
   EXPECT_TRUE(hears("READY=1\n")) << told();
   EXPECT_EQ(child->stop(), 0) << told();
   EXPECT_TRUE(hears("STOPPING=1\n")) << told();
+}
+
+// systemd may order a reload while the service stops; ./dev run does when VFs appear.
+TEST_F(ServiceTest, NoSignalDuringTheEndChangesItsStatus) {
+  for (int i = 0; i < 20; ++i) {
+    start("dir:" + (scratch / "cluster").string());
+    ASSERT_TRUE(hears("READY=1\n")) << told();
+    kill(child->pid(), SIGTERM);
+    while (!child->has_ended()) {
+      kill(child->pid(), SIGHUP);
+      std::this_thread::sleep_for(std::chrono::microseconds{200});
+    }
+    ASSERT_EQ(child->wait(), 0) << told();
+    EXPECT_FALSE(hears("what the next one has not said"));
+    heard.clear();
+  }
 }
 
 }  // namespace
