@@ -74,7 +74,9 @@ TEST(DecodeManifest, ReportsOmittedDocumentsThatMayBeExcludes) {
   for (const auto& row : rows) {
     const auto manifest = decode_manifest(row.text, "d");
     EXPECT_EQ(manifest.possible_exclude.has_value(), row.may) << row.text;
-    if (row.may) EXPECT_EQ(manifest.remarks.size(), 1u) << row.text;
+    if (row.may) {
+      EXPECT_EQ(manifest.remarks.size(), 1u) << row.text;
+    }
   }
 }
 
