@@ -80,7 +80,7 @@ func peakMemory(pid int) <-chan float64 {
 				return
 			}
 			var kib float64
-			if fmt.Sscan(rest, &kib); strings.HasPrefix(string(name), "sliced") {
+			if fmt.Sscan(rest, &kib); strings.Contains(string(name), "sliced") {
 				peak = max(peak, kib/1024)
 			}
 			time.Sleep(5 * time.Millisecond)
